@@ -34,7 +34,6 @@ const (
 	CodeNodeRevoked         Code = "node_revoked"
 	CodeNodePaused          Code = "node_paused"
 	CodeAccountNotAllowed   Code = "account_not_allowed"
-	CodeAuthorityRevoked    Code = "authority_revoked"
 	CodeNodeBusy            Code = "node_busy"
 	CodeAlreadyClaimed      Code = "already_claimed"
 	CodeFenced              Code = "fenced"

@@ -18,6 +18,9 @@ type Error struct {
 	Path string `json:"path,omitempty"`
 	// Detail is one sentence for a person.
 	Detail string `json:"detail,omitempty"`
+	// Reason says for execution_terminal why the attempt ended, for workflow_terminal why the
+	// revision did.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Error joins code, path and detail in one line.

@@ -111,9 +111,13 @@ CREATE TABLE revisions (
     worker_version       text NOT NULL,   -- must not read the contract; a version is JSON text
     verifier_profile     text NOT NULL,
     verifier_version     text NOT NULL,
+    worker_account       text NOT NULL,   -- '' for synthetic
+    worker_runtime       text NOT NULL,
+    verifier_account     text NOT NULL,
+    verifier_runtime     text NOT NULL,
     max_work_attempts    integer NOT NULL CHECK (max_work_attempts IN (1, 2)),
-    lease                interval NOT NULL,
-    deadline             interval NOT NULL,
+    lease                bigint NOT NULL CHECK (lease > 0),     -- nanoseconds
+    deadline             bigint NOT NULL CHECK (deadline > 0),  -- nanoseconds
     phase                text NOT NULL CHECK (phase IN ('offered', 'claimed', 'preparing', 'running',
                              'awaiting_verification', 'verifying', 'changes_requested', 'accepted', 'blocked', 'cancelled')),
     reason               text,
@@ -127,7 +131,8 @@ CREATE TABLE revisions (
     created_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
     ended_at             timestamptz,
-    closed_at            timestamptz,     -- when its Temporal workflow was last seen closed
+    closed_at            timestamptz,     -- when its Temporal workflow was seen closed
+    checked_at           timestamptz NOT NULL DEFAULT clock_timestamp(),  -- when Temporal was last asked about it
     CONSTRAINT revisions_number UNIQUE (task_id, number),
     CHECK ((phase = 'blocked') = (reason IS NOT NULL)),
     CHECK ((phase IN ('accepted', 'blocked', 'cancelled')) = (ended_at IS NOT NULL))
@@ -184,6 +189,7 @@ CREATE TABLE executions (
     node_stopped_at     timestamptz,
     CHECK ((kind = 'workflow') = (workflow_id IS NOT NULL)),
     CHECK ((state = 'ended') = (ended_at IS NOT NULL)),
+    CHECK ((state = 'offered') = (phase = 'offered')),
     CHECK (state <> 'live' OR (lease_id IS NOT NULL AND fencing_token IS NOT NULL
            AND lease_expires_at IS NOT NULL AND deadline_at IS NOT NULL AND claimed_at IS NOT NULL)),
     CHECK (lease_expires_at <= deadline_at)
@@ -217,6 +223,8 @@ CREATE TABLE history (
     CHECK ((input_hash IS NULL) OR (step IS NOT NULL) OR kind = 'pending')
 );
 CREATE UNIQUE INDEX history_command ON history (workflow_id, input_hash) WHERE input_hash IS NOT NULL;
+
+CREATE INDEX events_by_body ON events (body_sha256);
 
 CREATE TABLE receipts (
     receipt_id       text PRIMARY KEY,

@@ -1,0 +1,201 @@
+// What a node's report does.
+
+package workflow
+
+import (
+	"strconv"
+
+	"countersign/contracts"
+)
+
+// activityID is the execution id, with /2, /3 … when the attempt was armed again.
+func activityID(a Attempt) string {
+	if a.Arming <= 1 {
+		return a.ExecutionID
+	}
+	return a.ExecutionID + "/" + strconv.Itoa(a.Arming)
+}
+
+func decideEvent(s State, c Command, f Facts) Decision {
+	a, e := f.Subject, f.Event
+	switch {
+	case f.Authority != nil:
+		return Decision{Refusal: f.Authority}
+	case Fenced(a, e.Fence):
+		return refuse(contracts.CodeFenced, "another lease or fencing token holds this execution")
+	case a.Phase.Final():
+		return Decision{Refusal: terminal(a)}
+	case a.Expired(f.Now):
+		// The call is refused, and what it ran into is recorded under the call's own hash.
+		d := expire(s, f, c.Actor)
+		d.Step.Answer.Refusal = ExpiryRefusal(a)
+		return d
+	}
+	if refusal := CheckSequence(a, e.Sequence); refusal != nil {
+		return Decision{Refusal: refusal}
+	}
+	if refusal := e.CheckPurpose(a.Purpose); refusal != nil {
+		return Decision{Refusal: refusal}
+	}
+	if refusal := checkState(a, e.State); refusal != nil {
+		return Decision{Refusal: refusal}
+	}
+	if refusal := checkSession(a, e, f); refusal != nil {
+		return Decision{Refusal: refusal}
+	}
+	return advance(s, f)
+}
+
+// Fenced reports whether a call's lease or token is not the one that holds the attempt; so is every
+// call on an offer that nobody claimed.
+func Fenced(a *Attempt, held Fence) bool {
+	return !a.Claimed() || a.LeaseID != held.LeaseID || a.FencingToken != held.FencingToken
+}
+
+// ExpiryRefusal is the answer to a call on a lease that is over.
+func ExpiryRefusal(a *Attempt) *contracts.Error {
+	if a.ExpiryReason() == ReasonDeadlineExceeded {
+		return contracts.Refuse(contracts.CodeDeadlineExceeded, "the attempt's deadline is over")
+	}
+	return contracts.Refuse(contracts.CodeLeaseExpired, "the lease is over")
+}
+
+// CheckSequence refuses a sequence that is not the next: one that is taken by another body, or a gap.
+func CheckSequence(a *Attempt, sequence int) *contracts.Error {
+	switch next := a.LastEvent + 1; {
+	case sequence > MaxEvents:
+		return contracts.Refuse(contracts.CodeRateLimited, "an execution reports at most %d events", MaxEvents)
+	case sequence < next:
+		return contracts.Refuse(contracts.CodeSequenceConflict, "sequence %d is recorded with another body", sequence)
+	case sequence > next:
+		return contracts.Refuse(contracts.CodeSequenceGap, "the next sequence is %d", next)
+	}
+	return nil
+}
+
+// checkState holds events to their order; a failure may come at any time after the claim.
+func checkState(a *Attempt, state EventState) *contracts.Error {
+	var after AttemptPhase
+	switch state {
+	case EventPreparing:
+		after = AttemptClaimed
+	case EventRunning:
+		after = AttemptPreparing
+	case EventCompleted:
+		after = AttemptRunning
+	default:
+		return nil
+	}
+	if a.Phase != after {
+		return contracts.Refuse(contracts.CodeStateConflict, "%s cannot follow %s", state, a.Phase)
+	}
+	return nil
+}
+
+func checkSession(a *Attempt, e *Event, f Facts) *contracts.Error {
+	switch {
+	case e.ProviderSessionID == nil:
+		return nil
+	case e.State == EventRunning && f.SessionSeen:
+		return contracts.Refuse(contracts.CodeSessionReused, "this provider session was seen before on this instance")
+	case e.State != EventRunning && *e.ProviderSessionID != a.ProviderSessionID:
+		return contracts.Refuse(contracts.CodeSessionMismatch, "the provider session is not the one that was reported running")
+	}
+	return nil
+}
+
+// advance records an event that nothing speaks against.
+func advance(s State, f Facts) Decision {
+	e := f.Event
+	a := *f.Subject
+	a.LastEvent = e.Sequence
+	d := newStep(s, f)
+	d.Step.Active = &a
+	after := AttemptCompleted
+	switch e.State {
+	case EventPreparing:
+		a.Phase, after = AttemptPreparing, AttemptPreparing
+		if a.Purpose == PurposeWork {
+			d.Step.Phase = PhasePreparing
+		}
+		d.entry(EntryPreparing, a.ExecutionID, nil)
+	case EventRunning:
+		a.Phase, after = AttemptRunning, AttemptRunning
+		a.ProviderSessionID = *e.ProviderSessionID
+		if d.Step.Phase = PhaseRunning; a.Purpose == PurposeVerify {
+			d.Step.Phase = PhaseVerifying
+		}
+		d.entry(EntryRunning, a.ExecutionID, map[string]any{"provider_session_id": a.ProviderSessionID})
+	case EventCompleted:
+		if a.Purpose == PurposeWork {
+			d.workCompleted(s, f)
+		} else if refusal := d.verifyCompleted(s, f); refusal != nil {
+			return Decision{Refusal: refusal}
+		}
+		after = d.Step.Ended.Phase
+	case EventFailed, EventInterrupted:
+		d.nodeGaveUp(f)
+		after = d.Step.Ended.Phase
+	}
+	d.Step.Answer.Event = &EventAnswer{Sequence: e.Sequence, Phase: after, WorkflowPhase: d.Step.Phase, Reason: d.Step.Reason}
+	return *d
+}
+
+// fail ends the active attempt as failed and blocks the revision.
+func (d *Decision) fail(reason Reason) {
+	id := d.Step.Active.ExecutionID
+	d.end(AttemptFailed, OutcomeFailed, reason)
+	d.entry(EntryFailed, id, map[string]any{"reason": string(reason)})
+	d.block(id, reason)
+}
+
+func (d *Decision) nodeGaveUp(f Facts) {
+	e, id := f.Event, d.Step.Active.ExecutionID
+	said := map[string]any{}
+	if e.Reason != nil {
+		said["said"] = *e.Reason
+	}
+	if e.State == EventInterrupted {
+		d.end(AttemptInterrupted, OutcomeInterrupted, ReasonAttemptInterrupted)
+		d.entry(EntryInterrupted, id, withReason(said, ReasonAttemptInterrupted))
+		d.block(id, ReasonAttemptInterrupted)
+		return
+	}
+	outcome := OutcomeFailed
+	if e.Refusal != nil {
+		outcome = OutcomeRefused
+	}
+	d.end(AttemptFailed, outcome, ReasonAttemptFailed)
+	d.entry(EntryFailed, id, withReason(said, ReasonAttemptFailed))
+	d.block(id, ReasonAttemptFailed)
+}
+
+func withReason(data map[string]any, reason Reason) map[string]any {
+	data["reason"] = string(reason)
+	return data
+}
+
+// attested reports whether a completed event says everything that makes its result usable.
+func attested(e *Event) bool {
+	return e.ResultCommit != nil && e.EvidencePath != nil && e.CleanWorkspace != nil && *e.CleanWorkspace
+}
+
+// result ends the active attempt with what it handed in.
+func (d *Decision) result(e *Event, outcome Outcome) {
+	id := d.Step.Active.ExecutionID
+	d.Result = &AttemptResult{ResultCommit: *e.ResultCommit, EvidencePath: *e.EvidencePath}
+	d.end(AttemptCompleted, outcome, "")
+	d.entry(EntryCompleted, id, map[string]any{"result_commit": *e.ResultCommit, "evidence_path": *e.EvidencePath})
+}
+
+// workCompleted makes the result the candidate and offers its verification, in one step.
+func (d *Decision) workCompleted(s State, f Facts) {
+	if !attested(f.Event) {
+		d.fail(ReasonEvidenceMissing)
+		return
+	}
+	worker := d.Step.Active
+	d.result(f.Event, OutcomeResult)
+	d.Step.CandidateCommit, d.Step.WorkerExecutionID = *f.Event.ResultCommit, worker.ExecutionID
+	d.offer(s, f, PurposeVerify, worker.Number, *f.Event.ResultCommit)
+}

@@ -1,0 +1,77 @@
+// What a verifier's verdict does: acceptance, a correction, or a block. Never a guess.
+
+package workflow
+
+import "countersign/contracts"
+
+// verifyCompleted judges the verifier's terminal event. Only a valid verdict can accept a candidate
+// or ask for changes; anything less blocks for what it is. It refuses only when the frozen contract
+// no longer has its digest, for then nothing may be signed for.
+func (d *Decision) verifyCompleted(s State, f Facts) *contracts.Error {
+	e := f.Event
+	verifier := d.Step.Active.ExecutionID
+	switch {
+	case !f.ContractIntact:
+		return contracts.Refuse(contracts.CodeInternal, "the stored contract does not have its digest")
+	case !attested(e):
+		d.fail(ReasonEvidenceMissing)
+		return nil
+	case e.Verdict == nil:
+		d.fail(ReasonVerdictMissing)
+		return nil
+	case *e.ResultCommit != s.CandidateCommit || !validVerdict(s, verifier, e.Verdict, f.Contract.Criteria):
+		d.fail(ReasonVerdictInvalid)
+		return nil
+	}
+	failed := []string{}
+	for _, r := range e.Verdict.Results {
+		d.Feedback = append(d.Feedback, CriterionFeedback{r.CriterionID, r.Outcome, r.EvidencePath, r.Feedback})
+		if r.Outcome == CriterionFail {
+			failed = append(failed, r.CriterionID)
+		}
+	}
+	d.Step.FailedCriteria = failed
+	if len(failed) == 0 {
+		d.accept(f, verifier)
+		return nil
+	}
+	d.result(e, OutcomeVerdictFail)
+	d.entry(EntryVerdict, verifier, map[string]any{"outcome": CriterionFail, "failed_criteria": failed})
+	if s.WorkAttempts >= s.MaxWorkAttempts {
+		d.block(verifier, ReasonWorkBudgetExhausted)
+		return nil
+	}
+	d.entry(EntryChangesRequested, verifier, map[string]any{"failed_criteria": failed})
+	d.offer(s, f, PurposeWork, s.WorkAttempts+1, s.CandidateCommit)
+	return nil
+}
+
+func (d *Decision) accept(f Facts, verifier string) {
+	d.result(f.Event, OutcomeVerdictPass)
+	d.Accepted = f.Event.Verdict
+	d.Step.Phase, d.Step.ReceiptID = PhaseAccepted, f.Fresh.ReceiptID
+	d.entry(EntryVerdict, verifier, map[string]any{"outcome": CriterionPass})
+	d.entry(EntryAccepted, verifier, map[string]any{"receipt_id": f.Fresh.ReceiptID, "candidate_commit": d.Step.CandidateCommit})
+}
+
+// validVerdict holds a verdict to this attempt and to the frozen criteria: every id matches, every
+// criterion stands exactly once with pass or fail, an evidence path and feedback that says something.
+// Copies of a criterion's text do not count.
+func validVerdict(s State, verifier string, v *Verdict, criteria []Criterion) bool {
+	if v.ContractDigest != s.ContractDigest || v.CandidateCommit != s.CandidateCommit ||
+		v.WorkerExecutionID != s.WorkerExecutionID || v.VerifierExecutionID != verifier ||
+		len(v.Results) != len(criteria) {
+		return false
+	}
+	open := make(map[string]bool, len(criteria))
+	for _, c := range criteria {
+		open[c.ID] = true
+	}
+	for _, r := range v.Results {
+		if !open[r.CriterionID] || (r.Outcome != CriterionPass && r.Outcome != CriterionFail) || Blank(r.Feedback) {
+			return false
+		}
+		delete(open, r.CriterionID)
+	}
+	return true
+}

@@ -1,0 +1,146 @@
+// What a step writes.
+
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"countersign/contracts/canonjson"
+	"countersign/contracts/workflow"
+
+	"github.com/go-json-experiment/json"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+type commandTag = pgconn.CommandTag
+
+// write stores the decision in one round trip. The old execution ends before the next is inserted,
+// for both want the node's slot.
+func (k *commit) write(ctx context.Context, before workflow.State, d workflow.Decision) error {
+	b := &pgx.Batch{}
+	if err := k.queueHistory(b, d); err != nil {
+		return err
+	}
+	if d.Step.Answer.Event != nil {
+		b.Queue(`INSERT INTO events (execution_id, sequence, body_sha256, at) VALUES ($1, $2, $3, $4)`,
+			k.command.ExecutionID, k.command.Sequence, k.command.BodySHA256, d.Step.At)
+		b.Queue(`UPDATE executions SET last_event = $2 WHERE id = $1`, k.command.ExecutionID, k.command.Sequence)
+	}
+	k.queueEnded(b, d)
+	k.queueActive(b, before, d)
+	if err := k.queueRevision(b, d); err != nil {
+		return err
+	}
+	if d.Accepted != nil {
+		if err := k.queueAcceptance(b, d); err != nil {
+			return err
+		}
+	}
+	return k.tx.SendBatch(ctx, b).Close()
+}
+
+func (k *commit) queueHistory(b *pgx.Batch, d workflow.Decision) error {
+	step, err := json.Marshal(d.Step)
+	if err != nil {
+		return fmt.Errorf("store the step: %w", err)
+	}
+	for i, kind := range d.Step.Kinds {
+		data, err := canonjson.Marshal(d.Entries[i].Data)
+		if err != nil {
+			return fmt.Errorf("store the %s entry: %w", kind, err)
+		}
+		if i == 0 {
+			b.Queue(`UPDATE history SET at = $3, kind = $4, attempt_id = nullif($5, ''), data = $6, step = $7
+				WHERE workflow_id = $1 AND sequence = $2`, k.workflowID, k.n, d.Step.At, kind, d.Entries[i].AttemptID, data, step)
+			continue
+		}
+		b.Queue(`INSERT INTO history (workflow_id, sequence, at, kind, attempt_id, data) VALUES ($1, $2, $3, $4, nullif($5, ''), $6)`,
+			k.workflowID, k.n+i, d.Step.At, kind, d.Entries[i].AttemptID, data)
+	}
+	return nil
+}
+
+func (k *commit) queueEnded(b *pgx.Batch, d workflow.Decision) {
+	ended := d.Step.Ended
+	if ended == nil {
+		return
+	}
+	var result workflow.AttemptResult
+	if d.Result != nil {
+		result = *d.Result
+	}
+	b.Queue(`UPDATE executions SET state = 'ended', phase = $2, outcome = $3, reason = nullif($4, ''), ended_at = $5,
+			result_commit = nullif($6, ''), evidence_path = nullif($7, '') WHERE id = $1`,
+		ended.ExecutionID, ended.Phase, ended.Outcome, ended.Reason, d.Step.At, result.ResultCommit, result.EvidencePath)
+}
+
+// queueActive inserts a new offer or writes what the step changed of the attempt. Expiry is written
+// by a claim only; otherwise a renewal that came between would be lost.
+func (k *commit) queueActive(b *pgx.Batch, before workflow.State, d workflow.Decision) {
+	a := d.Step.Active
+	switch {
+	case a == nil:
+	case before.Active == nil || before.Active.ExecutionID != a.ExecutionID:
+		queueOffer(b, k.frozen, a, len(k.executions)+1)
+	case d.Step.Has(workflow.EntryClaimed):
+		b.Queue(`UPDATE executions SET state = 'live', phase = $2, session_id = $3, claim_id = $4, lease_id = $5, fencing_token = $6,
+				activity_id = $7, arming = $8, claimed_at = $9, lease_expires_at = $10, deadline_at = $11 WHERE id = $1`,
+			a.ExecutionID, a.Phase, a.SessionID, a.ClaimID, a.LeaseID, a.FencingToken,
+			a.ActivityID, a.Arming, a.ClaimedAt, a.LeaseExpiresAt, a.DeadlineAt)
+	default:
+		b.Queue(`UPDATE executions SET phase = $2, provider_session_id = nullif($3, ''), activity_id = nullif($4, ''), arming = $5 WHERE id = $1`,
+			a.ExecutionID, a.Phase, a.ProviderSessionID, a.ActivityID, a.Arming)
+	}
+}
+
+// queueOffer inserts an execution and wakes the polls of its node.
+func queueOffer(b *pgx.Batch, r frozenRow, a *workflow.Attempt, ordinal int) {
+	b.Queue(`INSERT INTO executions (id, kind, ordinal, workflow_id, task_id, project_id, node_id, purpose, number, state, phase, base_commit)
+		VALUES ($1, 'workflow', $2, $3, $4, $5, $6, $7, $8, 'offered', 'offered', $9)`,
+		a.ExecutionID, ordinal, r.WorkflowID, r.TaskID, r.ProjectID, r.NodeID, a.Purpose, a.Number, a.BaseCommit)
+	b.Queue(`SELECT pg_notify($1, $2)`, offersChannel, r.NodeID)
+}
+
+func (k *commit) queueRevision(b *pgx.Batch, d workflow.Decision) error {
+	step := d.Step
+	var feedback []byte
+	if d.Feedback != nil {
+		var err error
+		if feedback, err = canonjson.Marshal(d.Feedback); err != nil {
+			return fmt.Errorf("store the feedback: %w", err)
+		}
+	}
+	var ended any
+	if step.Phase.Final() {
+		ended = step.At
+	}
+	b.Queue(`UPDATE revisions SET phase = $2, reason = nullif($3, ''), candidate_commit = nullif($4, ''), worker_execution_id = nullif($5, ''),
+			work_attempts = $6, feedback = coalesce($7, feedback), receipt_id = nullif($8, ''), updated_at = $9, ended_at = $10
+			WHERE workflow_id = $1`,
+		k.workflowID, step.Phase, step.Reason, step.CandidateCommit, step.WorkerExecutionID, step.WorkAttempts, feedback,
+		step.ReceiptID, step.At, ended)
+	return nil
+}
+
+// queueAcceptance writes the receipt and sets the task done, in the step's own transaction.
+func (k *commit) queueAcceptance(b *pgx.Batch, d workflow.Decision) error {
+	verdict, err := canonjson.Marshal(d.Accepted)
+	if err != nil {
+		return fmt.Errorf("store the verdict: %w", err)
+	}
+	digest := canonjson.Digest(verdict)
+	queuePayload(b, digest, verdict)
+	b.Queue(`INSERT INTO receipts (receipt_id, task_id, workflow_id, contract_digest, candidate_commit, verdict_sha256, accepted_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		d.Step.ReceiptID, k.frozen.TaskID, k.workflowID, k.frozen.ContractDigest, d.Step.CandidateCommit, digest, d.Step.At)
+	b.Queue(`UPDATE tasks SET status = 'done', version = version + 1, updated_at = $2 WHERE id = $1`, k.frozen.TaskID, d.Step.At)
+	return nil
+}
+
+func queuePayload(b *pgx.Batch, digest string, body []byte) {
+	// The no-op update holds the row against the sweep of unnamed payloads.
+	b.Queue(`INSERT INTO payloads (sha256, body) VALUES ($1, $2)
+		ON CONFLICT (sha256) DO UPDATE SET created_at = clock_timestamp()`, digest, body)
+}

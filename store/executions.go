@@ -1,0 +1,147 @@
+// An execution as the bridge routes ask for it, before and around its steps.
+
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"countersign/contracts"
+	"countersign/contracts/canonjson"
+	"countersign/contracts/workflow"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// MaxUpdates is how many updates one execution may cost Temporal, whose run has room for 2,000.
+const MaxUpdates = 200
+
+// Execution is one attempt with what a call of its node is checked against.
+type Execution struct {
+	Attempt    workflow.Attempt
+	WorkflowID string
+	TaskID     string
+	ProjectID  string
+	// Now is the database's clock at the read.
+	Now time.Time
+	// Authority says why the node may not act now, nil when it may. Whether it is paused does not
+	// count here: only claims mind, and the claim's own transaction asks.
+	Authority *contracts.Error
+}
+
+// NodeExecution is the node's own execution of that id; another node's is as unknown as none.
+func (s *Store) NodeExecution(ctx context.Context, nodeID, executionID string) (Execution, error) {
+	var (
+		e    Execution
+		row  executionRow
+		from frozenRow
+	)
+	err := s.tx(ctx, func(tx pgx.Tx) error {
+		e.Authority = nil
+		b := &pgx.Batch{}
+		b.Queue(`SELECT `+executionColumns+` FROM executions WHERE id = $1 AND node_id = $2`, executionID, nodeID).
+			Query(func(rows pgx.Rows) (err error) {
+				row, err = one[executionRow](rows, nil, notFound("execution"))
+				return err
+			})
+		b.Queue(`SELECT `+frozenColumns+` FROM revisions WHERE workflow_id = (SELECT workflow_id FROM executions WHERE id = $1)`, executionID).
+			Query(func(rows pgx.Rows) (err error) {
+				from, err = one[frozenRow](rows, nil, notFound("execution"))
+				return err
+			})
+		b.Queue(`SELECT clock_timestamp()`).QueryRow(func(r pgx.Row) error { return r.Scan(&e.Now) })
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		b = &pgx.Batch{}
+		account, runtime := from.account(row.Purpose)
+		queueAuthority(b, nodeID, from.ProjectID, account, runtime, false, &e.Authority)
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return e, err
+	}
+	e.Attempt, e.WorkflowID, e.TaskID, e.ProjectID = *row.attempt(), row.WorkflowID, row.TaskID, row.ProjectID
+	return e, nil
+}
+
+// StageEvent keeps an event's canonical body for the step that will name it, and counts the update
+// that is about to be sent. It refuses with rate_limited when the execution has used up its updates.
+func (s *Store) StageEvent(ctx context.Context, executionID string, canonical []byte) (digest string, err error) {
+	digest = canonjson.Digest(canonical)
+	return digest, s.tx(ctx, func(tx pgx.Tx) error {
+		b := &pgx.Batch{}
+		queueUpdateCount(b, executionID)
+		queuePayload(b, digest, canonical)
+		return tx.SendBatch(ctx, b).Close()
+	})
+}
+
+// CountUpdate counts an update that is about to be sent for a claim; see StageEvent.
+func (s *Store) CountUpdate(ctx context.Context, executionID string) error {
+	return s.tx(ctx, func(tx pgx.Tx) error {
+		b := &pgx.Batch{}
+		queueUpdateCount(b, executionID)
+		return tx.SendBatch(ctx, b).Close()
+	})
+}
+
+func queueUpdateCount(b *pgx.Batch, executionID string) {
+	b.Queue(`UPDATE executions SET updates = updates + 1 WHERE id = $1 AND updates < $2`, executionID, MaxUpdates).
+		Exec(func(tag commandTag) error {
+			if tag.RowsAffected() == 0 {
+				return contracts.Refuse(contracts.CodeRateLimited, "an execution may be called at most %d times with effect", MaxUpdates)
+			}
+			return nil
+		})
+}
+
+// Renewal is a renewed lease, by the database's clock.
+type Renewal struct {
+	LeaseExpiresAt time.Time
+	DeadlineAt     time.Time
+	Now            time.Time
+}
+
+// Renew moves the lease of a live execution to now plus the frozen lease, never past the deadline, if
+// it is not over yet. ok is false when nothing was renewed: the caller reads again and says why.
+func (s *Store) Renew(ctx context.Context, executionID string, held workflow.Fence) (r Renewal, ok bool, err error) {
+	err = s.pool.QueryRow(ctx, `WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
+		UPDATE executions e SET lease_expires_at = least(c.now + make_interval(secs => r.lease / 1e9), e.deadline_at)
+		FROM revisions r, clock c
+		WHERE e.id = $1 AND r.workflow_id = e.workflow_id AND e.state = 'live' AND e.lease_id = $2 AND e.fencing_token = $3
+			AND e.lease_expires_at > clock_timestamp()
+		RETURNING e.lease_expires_at, e.deadline_at, c.now`, executionID, held.LeaseID, held.FencingToken).
+		Scan(&r.LeaseExpiresAt, &r.DeadlineAt, &r.Now)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return r, false, nil
+	case err != nil:
+		return r, false, translate(err)
+	}
+	return r, true, nil
+}
+
+// MarkStopped notes the node's word that the attempt's process tree is gone; the first word counts.
+func (s *Store) MarkStopped(ctx context.Context, executionID string) (time.Time, error) {
+	var at time.Time
+	err := s.pool.QueryRow(ctx, `UPDATE executions SET node_stopped_at = coalesce(node_stopped_at, clock_timestamp())
+		WHERE id = $1 AND state = 'ended' RETURNING node_stopped_at`, executionID).Scan(&at)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return at, contracts.Refuse(contracts.CodeStateConflict, "the attempt has not ended")
+	}
+	if err != nil {
+		return at, translate(err)
+	}
+	return at, nil
+}
+
+// Plan is the plan of a claimed execution and the frozen lease.
+func (s *Store) Plan(ctx context.Context, executionID string) (plan workflow.Plan, lease time.Duration, err error) {
+	err = s.tx(ctx, func(tx pgx.Tx) error {
+		plan, lease, err = readPlan(ctx, tx, executionID)
+		return err
+	})
+	return plan, lease, err
+}
