@@ -7,14 +7,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"countersign/contracts"
 	"countersign/contracts/workflow"
 	"countersign/store"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 )
 
@@ -30,9 +28,9 @@ var NonRetryable = []string{ErrTypeHistoryGap, ErrTypeUnknownRevision}
 
 // Activities are safe for concurrent use.
 type Activities struct {
-	Store  *store.Store
-	Client client.Client
-	Log    *slog.Logger
+	Store    *store.Store
+	Temporal Temporal
+	Log      *slog.Logger
 }
 
 // CommitInput is one command to decide at one place of the history.
@@ -50,24 +48,9 @@ func (a *Activities) Commit(ctx context.Context, in CommitInput) (store.Outcome,
 		return out, lasting(err)
 	}
 	if out.Step != nil {
-		CompleteAttempt(ctx, a.Client, a.Log, in.WorkflowID, *out.Step)
+		a.Temporal.CompleteAttempt(ctx, a.Log, in.WorkflowID, *out.Step)
 	}
 	return out, nil
-}
-
-// CompleteAttempt closes the activity of the attempt that a step ended, so that Temporal stops
-// watching its lease. That it is gone already is no matter, nor is a failure: then the activity runs
-// into its heartbeat time-out, which a settlement finds nothing to do for.
-func CompleteAttempt(ctx context.Context, c client.Client, log *slog.Logger, workflowID string, step workflow.Step) {
-	if step.Ended == nil || step.Ended.ActivityID == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	err := c.CompleteActivityByID(ctx, "", TemporalID(workflowID), "", step.Ended.ActivityID, step.Ended, nil)
-	if err != nil && !isNotFound(err) {
-		log.Warn("the attempt's activity was not completed", "workflow", workflowID, "execution", step.Ended.ExecutionID, "error", err)
-	}
 }
 
 // AdoptInput names a revision and the run that takes it over.

@@ -14,7 +14,6 @@ import (
 	"countersign/workflows"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"golang.org/x/sync/errgroup"
@@ -23,7 +22,7 @@ import (
 // Options of Run.
 type Options struct {
 	Store     *store.Store
-	Client    client.Client
+	Temporal  activities.Temporal
 	TaskQueue string
 	Log       *slog.Logger
 	// SweepEvery is how often the sweeper looks; 0 means 2 s.
@@ -51,18 +50,18 @@ func Run(ctx context.Context, o Options) error {
 		o.TaskQueue = workflows.DefaultTaskQueue
 	}
 	fatal := make(chan error, 1)
-	w := sdk.New(o.Client, o.TaskQueue, sdk.Options{
+	w := sdk.New(o.Temporal.Client, o.TaskQueue, sdk.Options{
 		// A worker that died is noticed after this, not after the default 5 s.
 		StickyScheduleToStartTimeout: time.Second,
 		WorkerStopTimeout:            stopTimeout,
 		OnFatalError:                 func(err error) { fatal <- err },
 	})
-	Register(w, &activities.Activities{Store: o.Store, Client: o.Client, Log: o.Log})
+	Register(w, &activities.Activities{Store: o.Store, Temporal: o.Temporal, Log: o.Log})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}
 	defer w.Stop()
-	g := &workflows.Gateway{Client: o.Client, Store: o.Store, TaskQueue: o.TaskQueue, Log: o.Log}
+	g := &workflows.Gateway{Temporal: o.Temporal, Store: o.Store, TaskQueue: o.TaskQueue, Log: o.Log}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { (&relay{o, g}).run(ctx); return nil })
 	group.Go(func() error { (&sweeper{o, g}).run(ctx); return nil })

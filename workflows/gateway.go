@@ -27,7 +27,7 @@ const CallLimit = 8 * time.Second
 
 // Gateway starts revisions and sends them commands. It is safe for concurrent use.
 type Gateway struct {
-	Client    client.Client
+	Temporal  activities.Temporal
 	Store     *store.Store
 	TaskQueue string
 	Log       *slog.Logger
@@ -42,7 +42,7 @@ var (
 
 // Start starts a revision's workflow; it is no error when it was started before, running or closed.
 func (g *Gateway) Start(ctx context.Context, s store.Start) error {
-	_, err := g.Client.ExecuteWorkflow(ctx, g.startOptions(s), TypeRevision, Input{WorkflowID: s.WorkflowID})
+	_, err := g.Temporal.ExecuteWorkflow(ctx, g.startOptions(s), TypeRevision, Input{WorkflowID: s.WorkflowID})
 	if _, started := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); started {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (g *Gateway) DoOrCommit(ctx context.Context, workflowID string, c contract.
 	g.Log.Warn("committing without the workflow", "workflow", workflowID, "command", c.Kind, "error", err)
 	out, commitErr := g.Store.CommitNext(ctx, workflowID, c)
 	if commitErr == nil && out.Step != nil {
-		activities.CompleteAttempt(ctx, g.Client, g.Log, workflowID, *out.Step)
+		g.Temporal.CompleteAttempt(ctx, g.Log, workflowID, *out.Step)
 	}
 	return out, commitErr
 }
@@ -130,8 +130,8 @@ func (g *Gateway) update(ctx context.Context, workflowID, name string, args ...a
 // updateOnce is one try; its update id is its own, for replay is PostgreSQL's to decide.
 func (g *Gateway) updateOnce(ctx context.Context, s store.Start, name string, args []any) (store.Outcome, error) {
 	var out store.Outcome
-	operation := g.Client.NewWithStartWorkflowOperation(g.startOptions(s), TypeRevision, Input{WorkflowID: s.WorkflowID})
-	handle, err := g.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+	operation := g.Temporal.NewWithStartWorkflowOperation(g.startOptions(s), TypeRevision, Input{WorkflowID: s.WorkflowID})
+	handle, err := g.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: operation,
 		UpdateOptions: client.UpdateWorkflowOptions{
 			UpdateID: uuid.NewString(), UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -184,7 +184,7 @@ func unavailable(err error) error {
 func (g *Gateway) Heartbeat(ctx context.Context, workflowID, activityID string) error {
 	ctx, cancel := context.WithTimeout(ctx, CallLimit)
 	defer cancel()
-	err := g.Client.RecordActivityHeartbeatByID(ctx, "", activities.TemporalID(workflowID), "", activityID)
+	err := g.Temporal.RecordActivityHeartbeatByID(ctx, g.Temporal.Namespace, activities.TemporalID(workflowID), "", activityID)
 	if err == nil {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (g *Gateway) Live(ctx context.Context, workflowID string) (contract.Live, e
 	ctx, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
 	var out contract.Live
-	value, err := g.Client.QueryWorkflow(ctx, activities.TemporalID(workflowID), "", QueryLive)
+	value, err := g.Temporal.QueryWorkflow(ctx, activities.TemporalID(workflowID), "", QueryLive)
 	if err == nil {
 		err = value.Get(&out)
 	}
@@ -222,7 +222,7 @@ func (g *Gateway) Live(ctx context.Context, workflowID string) (contract.Live, e
 // Closed reports whether Temporal says that the revision's workflow has ended or does not exist.
 // An error means that it could not be asked.
 func (g *Gateway) Closed(ctx context.Context, workflowID string) (bool, error) {
-	d, err := g.Client.DescribeWorkflowExecution(ctx, activities.TemporalID(workflowID), "")
+	d, err := g.Temporal.DescribeWorkflowExecution(ctx, activities.TemporalID(workflowID), "")
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 		return true, nil
 	}
@@ -234,7 +234,7 @@ func (g *Gateway) Closed(ctx context.Context, workflowID string) (bool, error) {
 
 // WorkerPolls reports whether some worker polled for revisions in the last minute.
 func (g *Gateway) WorkerPolls(ctx context.Context) error {
-	d, err := g.Client.DescribeTaskQueue(ctx, g.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	d, err := g.Temporal.DescribeTaskQueue(ctx, g.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
 		return unavailable(err)
 	}

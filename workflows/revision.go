@@ -81,27 +81,29 @@ func (r *revision) setup() error {
 			return err
 		}
 	}
-	err := workflow.SetUpdateHandler(r.ctx, UpdateCatchUp, func(workflow.Context) (store.Outcome, error) {
-		return r.await(&request{catchUp: true})
+	err := workflow.SetUpdateHandler(r.ctx, UpdateCatchUp, func(ctx workflow.Context) (store.Outcome, error) {
+		return r.await(ctx, &request{catchUp: true})
 	})
 	if err != nil {
 		return err
 	}
-	workflow.Go(r.ctx, func(workflow.Context) {
-		r.cancelled.Done().Receive(r.cancelled, nil)
+	workflow.Go(r.cancelled, func(ctx workflow.Context) {
+		ctx.Done().Receive(ctx, nil)
 		r.queue = append(r.queue, &request{command: contract.Command{Kind: contract.CommandCancel, Actor: ActorTemporalUI}})
 	})
 	return nil
 }
 
 // submit queues a caller's command and waits for its answer.
-func (r *revision) submit(_ workflow.Context, c contract.Command) (store.Outcome, error) {
-	return r.await(&request{command: c})
+func (r *revision) submit(ctx workflow.Context, c contract.Command) (store.Outcome, error) {
+	return r.await(ctx, &request{command: c})
 }
 
-func (r *revision) await(q *request) (store.Outcome, error) {
+func (r *revision) await(ctx workflow.Context, q *request) (store.Outcome, error) {
+	// Also a caller's wait outlives a cancellation: its command is decided in its turn.
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	r.queue = append(r.queue, q)
-	if err := workflow.Await(r.ctx, func() bool { return q.done }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return q.done }); err != nil {
 		return store.Outcome{}, err
 	}
 	return q.outcome, q.err
