@@ -232,6 +232,14 @@ func (g *Gateway) Closed(ctx context.Context, workflowID string) (bool, error) {
 	return d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
+// Healthy reports whether Temporal answers.
+func (g *Gateway) Healthy(ctx context.Context) error {
+	if _, err := g.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
 // WorkerPolls reports whether some worker polled for revisions in the last minute.
 func (g *Gateway) WorkerPolls(ctx context.Context) error {
 	d, err := g.Temporal.DescribeTaskQueue(ctx, g.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)

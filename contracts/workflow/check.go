@@ -46,7 +46,7 @@ func (p *Profile) check(at string) error {
 }
 
 // Check refuses fields that an event's state cannot carry, and a completed event without its proof
-// of a clean end. What a purpose may not carry is decided later, by CheckPurpose.
+// of a clean end. What a purpose may not carry is decided later, by the attempt.
 func (e *Event) Check() error {
 	if !absentOrObject(&e.Completion) {
 		return contracts.Invalid("$.completion", "must be an object")
@@ -105,8 +105,8 @@ func (e *Event) fields() []eventField {
 	}
 }
 
-// CheckPurpose refuses what only the other kind of attempt may hand in.
-func (e *Event) CheckPurpose(p Purpose) *contracts.Error {
+// checkPurpose refuses what only the other kind of attempt may hand in.
+func (e *Event) checkPurpose(p Purpose) *contracts.Error {
 	switch {
 	case p == PurposeWork && e.Verdict != nil:
 		return contracts.Invalid("$.verdict", "a worker cannot hand in a verdict")

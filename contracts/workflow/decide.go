@@ -45,7 +45,7 @@ func decideClaim(s State, c Command, f Facts) Decision {
 	case f.Authority != nil:
 		return Decision{Refusal: f.Authority}
 	case f.Subject.Phase.Final():
-		return Decision{Refusal: terminal(f.Subject)}
+		return Decision{Refusal: f.Subject.Terminal()}
 	case f.Subject.Claimed():
 		return refuse(contracts.CodeAlreadyClaimed, "the execution is claimed under another claim_id")
 	}
@@ -67,8 +67,8 @@ func decideClaim(s State, c Command, f Facts) Decision {
 	return *d
 }
 
-// terminal is the refusal of a call on an attempt that has ended, with the reason.
-func terminal(a *Attempt) *contracts.Error {
+// Terminal is the refusal of a call on an attempt that has ended, with the reason.
+func (a *Attempt) Terminal() *contracts.Error {
 	e := contracts.Refuse(contracts.CodeExecutionTerminal, "the attempt has ended: %s", a.Phase)
 	e.Reason = string(a.Reason)
 	if e.Reason == "" {

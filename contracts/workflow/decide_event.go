@@ -21,23 +21,15 @@ func decideEvent(s State, c Command, f Facts) Decision {
 	switch {
 	case f.Authority != nil:
 		return Decision{Refusal: f.Authority}
-	case Fenced(a, e.Fence):
-		return refuse(contracts.CodeFenced, "another lease or fencing token holds this execution")
-	case a.Phase.Final():
-		return Decision{Refusal: terminal(a)}
+	case a.HeldOff(e.Fence) != nil:
+		return Decision{Refusal: a.HeldOff(e.Fence)}
 	case a.Expired(f.Now):
 		// The call is refused, and what it ran into is recorded under the call's own hash.
 		d := expire(s, f, c.Actor)
-		d.Step.Answer.Refusal = ExpiryRefusal(a)
+		d.Step.Answer.Refusal = a.ExpiryRefusal()
 		return d
 	}
-	if refusal := CheckSequence(a, e.Sequence); refusal != nil {
-		return Decision{Refusal: refusal}
-	}
-	if refusal := e.CheckPurpose(a.Purpose); refusal != nil {
-		return Decision{Refusal: refusal}
-	}
-	if refusal := checkState(a, e.State); refusal != nil {
+	if refusal := a.Refuses(e); refusal != nil {
 		return Decision{Refusal: refusal}
 	}
 	if refusal := checkSession(a, e, f); refusal != nil {
@@ -46,22 +38,40 @@ func decideEvent(s State, c Command, f Facts) Decision {
 	return advance(s, f)
 }
 
-// Fenced reports whether a call's lease or token is not the one that holds the attempt; so is every
-// call on an offer that nobody claimed.
-func Fenced(a *Attempt, held Fence) bool {
-	return !a.Claimed() || a.LeaseID != held.LeaseID || a.FencingToken != held.FencingToken
+// HeldOff refuses a call that does not come from the attempt's holder, or comes after its end. An
+// older token, another lease, and any call on an offer that nobody claimed are fenced.
+func (a *Attempt) HeldOff(held Fence) *contracts.Error {
+	switch {
+	case !a.Claimed() || a.LeaseID != held.LeaseID || a.FencingToken != held.FencingToken:
+		return contracts.Refuse(contracts.CodeFenced, "another lease or fencing token holds this execution")
+	case a.Phase.Final():
+		return a.Terminal()
+	}
+	return nil
+}
+
+// Refuses says why the holder's event may not come now: its sequence, then what only the other
+// purpose may hand in, then its state.
+func (a *Attempt) Refuses(e *Event) *contracts.Error {
+	if refusal := a.checkSequence(e.Sequence); refusal != nil {
+		return refusal
+	}
+	if refusal := e.checkPurpose(a.Purpose); refusal != nil {
+		return refusal
+	}
+	return a.checkState(e.State)
 }
 
 // ExpiryRefusal is the answer to a call on a lease that is over.
-func ExpiryRefusal(a *Attempt) *contracts.Error {
+func (a *Attempt) ExpiryRefusal() *contracts.Error {
 	if a.ExpiryReason() == ReasonDeadlineExceeded {
 		return contracts.Refuse(contracts.CodeDeadlineExceeded, "the attempt's deadline is over")
 	}
 	return contracts.Refuse(contracts.CodeLeaseExpired, "the lease is over")
 }
 
-// CheckSequence refuses a sequence that is not the next: one that is taken by another body, or a gap.
-func CheckSequence(a *Attempt, sequence int) *contracts.Error {
+// checkSequence refuses a sequence that is not the next: one that is taken by another body, or a gap.
+func (a *Attempt) checkSequence(sequence int) *contracts.Error {
 	switch next := a.LastEvent + 1; {
 	case sequence > MaxEvents:
 		return contracts.Refuse(contracts.CodeRateLimited, "an execution reports at most %d events", MaxEvents)
@@ -74,7 +84,7 @@ func CheckSequence(a *Attempt, sequence int) *contracts.Error {
 }
 
 // checkState holds events to their order; a failure may come at any time after the claim.
-func checkState(a *Attempt, state EventState) *contracts.Error {
+func (a *Attempt) checkState(state EventState) *contracts.Error {
 	var after AttemptPhase
 	switch state {
 	case EventPreparing:

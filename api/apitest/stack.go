@@ -1,0 +1,151 @@
+// A whole countersign in one process: API servers and workers on a real PostgreSQL and Temporal.
+
+// Package apitest runs everything behind real HTTP for tests, and speaks to it as operators and
+// nodes do.
+package apitest
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"countersign/activities"
+	"countersign/api"
+	"countersign/store"
+	"countersign/store/storetest"
+	"countersign/tools/localstack"
+	"countersign/worker"
+	"countersign/workflows"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+)
+
+// Options of a Stack; the zero Options are one API and one worker with the full lease and deadline.
+type Options struct {
+	Lease, Deadline time.Duration
+	APIs, Workers   int
+	// TemporalAddress is another Temporal than the shared one.
+	TemporalAddress string
+	// NoSweeper leaves expiries to Temporal alone.
+	NoSweeper bool
+}
+
+// Stack is a running server with a scene to dispatch in.
+type Stack struct {
+	*storetest.Scene
+	Options  Options
+	Gateway  *workflows.Gateway
+	Temporal client.Client
+	// URLs are the API servers; URL is the first.
+	URLs    []string
+	URL     string
+	Workers []*Process
+
+	t   testing.TB
+	log *slog.Logger
+}
+
+// Process is one part of the stack that can be stopped and started.
+type Process struct {
+	start func() (stop func())
+	stop  func()
+}
+
+// Stop ends the part gracefully; a part that is stopped already stays so.
+func (p *Process) Stop() {
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
+	}
+}
+
+// Start starts the part when it is stopped.
+func (p *Process) Start() {
+	if p.stop == nil {
+		p.stop = p.start()
+	}
+}
+
+// New starts a stack that ends with the test.
+func New(t testing.TB, o Options) *Stack {
+	t.Helper()
+	o.APIs, o.Workers = max(o.APIs, 1), max(o.Workers, 1)
+	s := &Stack{Scene: storetest.NewScene(t), Options: o, t: t, log: slog.New(slog.DiscardHandler)}
+	if os.Getenv("COUNTERSIGN_TEST_LOG") != "" {
+		s.log = slog.Default()
+	}
+	if o.TemporalAddress == "" {
+		o.TemporalAddress = localstack.TemporalAddress(t)
+	}
+	var err error
+	s.Temporal, err = client.Dial(client.Options{HostPort: o.TemporalAddress, Logger: s.log})
+	require.NoError(t, err)
+	t.Cleanup(s.Temporal.Close)
+	s.Gateway = s.gateway(s.Store)
+	for range o.Workers {
+		s.addWorker()
+	}
+	for range o.APIs {
+		s.URLs = append(s.URLs, s.addAPI())
+	}
+	s.URL = s.URLs[0]
+	return s
+}
+
+func (s *Stack) gateway(st *store.Store) *workflows.Gateway {
+	queue := "test-" + uuid.NewString()
+	if s.Gateway != nil {
+		queue = s.Gateway.TaskQueue
+	}
+	return &workflows.Gateway{
+		Temporal: activities.Temporal{Client: s.Temporal, Namespace: client.DefaultNamespace}, Store: st, TaskQueue: queue, Log: s.log,
+	}
+}
+
+func (s *Stack) addWorker() {
+	p := &Process{start: func() func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		o := worker.Options{
+			Store: s.Store, Temporal: s.Gateway.Temporal, TaskQueue: s.Gateway.TaskQueue, Log: s.log,
+			SweepEvery: 200 * time.Millisecond, RelayEvery: 100 * time.Millisecond, LostAfter: time.Second, CloseAfter: time.Second,
+		}
+		if s.Options.NoSweeper {
+			o.SweepEvery = time.Hour
+		}
+		go func() { done <- worker.Run(ctx, o) }()
+		return func() {
+			cancel()
+			require.NoError(s.t, <-done)
+		}
+	}}
+	p.Start()
+	s.t.Cleanup(p.Stop)
+	s.Workers = append(s.Workers, p)
+}
+
+// addAPI starts an API server with a pool of its own, as another process would have.
+func (s *Stack) addAPI() string {
+	st := s.Open(s.t, store.Options{})
+	a, err := api.New(api.Options{
+		Store: st, Gateway: s.gateway(st), Lease: s.Options.Lease, Deadline: s.Options.Deadline, Log: s.log, Version: "test",
+	})
+	require.NoError(s.t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(s.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	served, heard := make(chan error, 1), make(chan struct{})
+	go func() { served <- a.Serve(ctx, l) }()
+	go func() { defer close(heard); a.Listen(ctx) }()
+	s.t.Cleanup(func() {
+		cancel()
+		require.NoError(s.t, <-served)
+		<-heard
+	})
+	return "http://" + l.Addr().String()
+}

@@ -1,0 +1,167 @@
+// The route table's entries and how a call goes through one.
+
+package api
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"time"
+
+	"countersign/contracts"
+	"countersign/contracts/workflow"
+	"countersign/store"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Route is one entry of the route table, from which routing, authorisation, decoding and
+// documentation all come.
+type Route struct {
+	Method string
+	Path   string // with {name} for a path parameter
+	// Public routes need no token.
+	Public bool
+	// Scope is what the token must carry; "" on a route that is not public means any user's token.
+	Scope workflow.Scope
+	Query []Param
+	// Body is the type of the JSON body, nil for none; BodyOptional lets it be absent.
+	Body         reflect.Type
+	BodyOptional bool
+	// Answer is the type of the answer, Status its HTTP status; a handler may choose 200 instead.
+	Answer reflect.Type
+	Status int
+
+	// limit bounds the whole call; 0 is callLimit.
+	limit  time.Duration
+	handle func(*call, []byte) (any, error)
+}
+
+// callLimit is how long a call may take before it is unavailable.
+const callLimit = 8 * time.Second
+
+// call is one request on its way through a route.
+type call struct {
+	context.Context
+	who    store.Identity
+	query  query
+	raw    []byte // the body as sent
+	status int
+	gin    *gin.Context
+}
+
+// param is a path parameter; one that PostgreSQL cannot hold becomes "", which nothing is called.
+func (c *call) param(name string) string {
+	value := c.gin.Param(name)
+	if !plainText(value) {
+		return ""
+	}
+	return value
+}
+
+// reading makes a route without a body.
+func reading[A any](method, path string, scope workflow.Scope, params []Param, f func(*call) (A, error)) Route {
+	return Route{
+		Method: method, Path: path, Scope: scope, Query: params, Answer: reflect.TypeFor[A](), Status: 200,
+		handle: func(c *call, _ []byte) (any, error) {
+			if err := c.parse(params); err != nil {
+				return nil, err
+			}
+			return f(c)
+		},
+	}
+}
+
+// writing makes a route with a JSON body of the closed type B.
+func writing[B, A any](method, path string, scope workflow.Scope, status int, f func(*call, B) (A, error)) Route {
+	return Route{
+		Method: method, Path: path, Scope: scope, Body: reflect.TypeFor[B](), Answer: reflect.TypeFor[A](), Status: status,
+		handle: func(c *call, data []byte) (any, error) {
+			var body B
+			if data != nil {
+				if err := workflow.Decode(data, &body); err != nil {
+					return nil, err
+				}
+			}
+			if err := c.parse(nil); err != nil {
+				return nil, err
+			}
+			return f(c, body)
+		},
+	}
+}
+
+func (c *call) parse(params []Param) (err error) {
+	c.query, err = parseQuery(c.gin.Request.URL.RawQuery, params)
+	return err
+}
+
+// serve runs a call through its route, in the order of checks that docs/api.md promises: who calls,
+// with which scope, a readable body, a valid one, and then what the store has to say.
+func (a *API) serve(r Route) gin.HandlerFunc {
+	limit := r.limit
+	if limit == 0 {
+		limit = callLimit
+	}
+	return func(g *gin.Context) {
+		ctx, cancel := context.WithTimeout(g.Request.Context(), limit)
+		defer cancel()
+		c := &call{Context: ctx, gin: g, status: r.Status}
+		answer, err := a.run(c, r)
+		if err == nil {
+			err = writeJSON(g, c.status, mediaJSON, answer)
+		}
+		if err != nil {
+			refuse(g, err)
+		}
+	}
+}
+
+func (a *API) run(c *call, r Route) (any, error) {
+	if !r.Public {
+		if err := a.authorise(c, r.Scope); err != nil {
+			return nil, err
+		}
+	}
+	var (
+		data []byte
+		err  error
+	)
+	if r.Body != nil {
+		if data, err = readBody(c.gin, r.BodyOptional); err != nil {
+			return nil, err
+		}
+	}
+	c.raw = data
+	return r.handle(c, data)
+}
+
+// authorise finds the bearer of the call's token and holds the token to the route's scope.
+func (a *API) authorise(c *call, scope workflow.Scope) error {
+	secret, ok := bearer(c.gin.Request.Header.Values("Authorization"))
+	if !ok {
+		return contracts.Refuse(contracts.CodeUnauthenticated, "send Authorization: Bearer and a token")
+	}
+	who, err := a.store.Authenticate(c, secret)
+	if err != nil {
+		return err
+	}
+	c.who = who
+	c.gin.Set(keyWho, who)
+	switch {
+	case scope == "" && who.User == "":
+		return contracts.Refuse(contracts.CodeForbidden, "this is for users, not for nodes")
+	case scope != "" && !who.Has(scope):
+		return contracts.Refuse(contracts.CodeForbidden, "the token lacks the scope %s", scope)
+	}
+	return nil
+}
+
+func bearer(values []string) (secret string, ok bool) {
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, secret, _ := strings.Cut(values[0], " ")
+	secret = strings.TrimSpace(secret)
+	return secret, strings.EqualFold(scheme, "bearer") && secret != ""
+}

@@ -1,0 +1,61 @@
+// Routes about tasks.
+
+package api
+
+import (
+	"net/http"
+
+	"countersign/contracts"
+	"countersign/contracts/workflow"
+)
+
+func (a *API) taskRoutes() []Route {
+	page := []Param{
+		{Name: "project_id", Required: true},
+		{Name: "status", OneOf: []string{
+			string(workflow.TaskOpen), string(workflow.TaskDone), string(workflow.TaskFailed),
+			string(workflow.TaskRefused), string(workflow.TaskCancelled),
+		}},
+		{Name: "limit", Integer: true, Min: 1, Max: 100, Default: 50},
+		{Name: "after"},
+	}
+	return []Route{
+		writing(http.MethodPost, "/v1/tasks", workflow.ScopeTasksWrite, http.StatusCreated, a.createTask),
+		reading(http.MethodGet, "/v1/tasks", workflow.ScopeTasksRead, page, a.tasks),
+		reading(http.MethodGet, "/v1/tasks/{id}", workflow.ScopeTasksRead, nil, a.task),
+		writing(http.MethodPatch, "/v1/tasks/{id}", workflow.ScopeTasksWrite, http.StatusOK, a.patchTask),
+		writing(http.MethodPost, "/v1/tasks/{id}/complete", workflow.ScopeTasksWrite, http.StatusOK, a.completeTask),
+		reading(http.MethodGet, "/v1/tasks/{id}/receipt", workflow.ScopeTasksRead, nil, a.receipt),
+	}
+}
+
+func (a *API) createTask(c *call, body workflow.CreateTask) (workflow.Task, error) {
+	return a.store.CreateTask(c, c.who.User, body)
+}
+
+func (a *API) tasks(c *call) (workflow.TaskList, error) {
+	return a.store.Tasks(c, c.who.User, workflow.TaskQuery{
+		ProjectID: c.query.text["project_id"], Status: workflow.TaskStatus(c.query.text["status"]),
+		Limit: c.query.ints["limit"], After: c.query.text["after"],
+	})
+}
+
+func (a *API) task(c *call) (workflow.Task, error) {
+	return a.store.Task(c, c.who.User, c.param("id"))
+}
+
+func (a *API) patchTask(c *call, body workflow.PatchTask) (workflow.Task, error) {
+	return a.store.PatchTask(c, c.who.User, c.param("id"), body)
+}
+
+// completeTask refuses for now: what a task without a revision completes with is not decided yet.
+func (a *API) completeTask(c *call, _ workflow.CompleteTask) (workflow.Task, error) {
+	if _, err := a.store.Task(c, c.who.User, c.param("id")); err != nil {
+		return workflow.Task{}, err
+	}
+	return workflow.Task{}, contracts.Invalid("$", "tasks cannot be completed by hand yet; dispatch the task instead")
+}
+
+func (a *API) receipt(c *call) (workflow.Receipt, error) {
+	return a.store.TaskReceipt(c, c.who, c.param("id"))
+}

@@ -1,0 +1,12 @@
+package store
+
+import (
+	"time"
+
+	"countersign/contracts/workflow"
+)
+
+// PageOfTasks is the statement behind Tasks, for a look at its plan.
+func PageOfTasks(q workflow.TaskQuery, after time.Time, id string) (string, []any) {
+	return pageOfTasks(q, cursor{after, id})
+}
