@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"testing"
 	"time"
 
@@ -105,8 +104,7 @@ func TestServeDrains(t *testing.T) {
 		}
 		polled <- answer
 	}()
-	// The poll is inside once it has authenticated and asked for offers.
-	require.Eventually(t, func() bool { return d.Store.Stat().AcquireCount() > 0 && pollsOpen(a) }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return api.Polls(a) > 0 }, 10*time.Second, 5*time.Millisecond)
 	stop()
 	select {
 	case answer := <-polled:
@@ -120,13 +118,10 @@ func TestServeDrains(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the server did not end")
 	}
-	_, err = http.Get(base + "/healthz") //nolint:noctx // nobody answers
-	require.Error(t, err)
+	_, err = apitest.Try(t, "GET", base, "/healthz", "", nil)
+	require.Error(t, err, "nobody answers any more")
 	require.ErrorContains(t, a.Serve(t.Context(), closed(t)), "serve")
 }
-
-// pollsOpen asks the API whether it sees a poll waiting.
-func pollsOpen(a *api.API) bool { return api.Polls(a) > 0 }
 
 // closed is a listener that takes nobody.
 func closed(t testing.TB) net.Listener {

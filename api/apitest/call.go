@@ -141,7 +141,13 @@ func (s *Stack) Claim() *Held {
 	s.t.Helper()
 	offers := Into[workflow.OfferList](s.t, http.StatusOK, s.Bridge("GET", "/bridge/v1/executions?wait=10", nil))
 	require.Len(s.t, offers.Executions, 1)
-	a := s.Bridge("POST", "/bridge/v1/executions/"+offers.Executions[0].ExecutionID+"/claim", workflow.ClaimRequest{ClaimID: uuid.NewString()})
+	return s.Hold(offers.Executions[0].ExecutionID, uuid.NewString())
+}
+
+// Hold claims an execution under the given claim id.
+func (s *Stack) Hold(executionID, claimID string) *Held {
+	s.t.Helper()
+	a := s.Bridge("POST", "/bridge/v1/executions/"+executionID+"/claim", workflow.ClaimRequest{ClaimID: claimID})
 	return &Held{ClaimAnswer: Into[workflow.ClaimAnswer](s.t, http.StatusOK, a), Session: uuid.NewString(), s: s}
 }
 

@@ -33,6 +33,8 @@ type Options struct {
 	TemporalAddress string
 	// NoSweeper leaves expiries to Temporal alone.
 	NoSweeper bool
+	// NoRelay leaves the outbox alone.
+	NoRelay bool
 }
 
 // Stack is a running server with a scene to dispatch in.
@@ -117,6 +119,9 @@ func (s *Stack) addWorker() {
 		}
 		if s.Options.NoSweeper {
 			o.SweepEvery = time.Hour
+		}
+		if s.Options.NoRelay {
+			o.RelayEvery = time.Hour
 		}
 		go func() { done <- worker.Run(ctx, o) }()
 		return func() {
