@@ -5,6 +5,7 @@ package worker_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{Scene: storetest.NewScene(t), t: t}
 	var err error
-	r.client, err = client.Dial(client.Options{HostPort: localstack.TemporalAddress(t), Logger: slog.Default()})
+	r.client, err = client.Dial(client.Options{HostPort: localstack.TemporalAddress(t), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(r.client.Close)
 	r.gateway = &workflows.Gateway{Temporal: activities.Temporal{Client: r.client, Namespace: client.DefaultNamespace}, Store: r.Store, TaskQueue: "test-" + uuid.NewString(), Log: slog.New(slog.DiscardHandler)}
@@ -117,6 +118,25 @@ func (r *rig) run(workflowID string, commit string, verdict func(*workflow.Attem
 	return r.event(workflowID, a, 3, e)
 }
 
+// verdict judges the candidate of a revision, failing the criteria named.
+func (r *rig) verdict(workflowID string, failing ...string) func(*workflow.Attempt) *workflow.Verdict {
+	return func(a *workflow.Attempt) *workflow.Verdict {
+		d := r.detail(workflowID)
+		v := &workflow.Verdict{
+			ContractDigest: d.ContractDigest, CandidateCommit: *d.CandidateCommit,
+			WorkerExecutionID: d.Attempts[len(d.Attempts)-2].ExecutionID, VerifierExecutionID: a.ExecutionID,
+		}
+		for _, id := range []string{"builds", "tests"} {
+			outcome := workflow.CriterionPass
+			if slices.Contains(failing, id) {
+				outcome = workflow.CriterionFail
+			}
+			v.Results = append(v.Results, workflow.VerdictResult{CriterionID: id, Outcome: outcome, EvidencePath: "evidence/run.json", Feedback: "Seen."})
+		}
+		return v
+	}
+}
+
 func TestARevisionRunsToItsReceipt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -127,21 +147,9 @@ func TestARevisionRunsToItsReceipt(t *testing.T) {
 	live, err := r.gateway.Live(t.Context(), d.WorkflowID)
 	require.NoError(t, err)
 	require.Equal(t, workflow.PhaseAwaitingVerification, live.Phase)
-	detail := r.detail(d.WorkflowID)
-	out = r.run(d.WorkflowID, storetest.BaseCommit, func(a *workflow.Attempt) *workflow.Verdict {
-		v := &workflow.Verdict{
-			ContractDigest: detail.ContractDigest, CandidateCommit: storetest.BaseCommit,
-			WorkerExecutionID: detail.Attempts[0].ExecutionID, VerifierExecutionID: a.ExecutionID,
-		}
-		for _, id := range []string{"builds", "tests"} {
-			v.Results = append(v.Results, workflow.VerdictResult{CriterionID: id, Outcome: workflow.CriterionPass, EvidencePath: "e/x.json", Feedback: "Seen."})
-		}
-		return v
-	})
+	out = r.run(d.WorkflowID, storetest.BaseCommit, r.verdict(d.WorkflowID))
 	require.Equal(t, workflow.PhaseAccepted, out.Step.Phase)
-	start := time.Now()
 	require.NoError(t, r.client.GetWorkflow(t.Context(), "revision/"+d.WorkflowID, "").Get(t.Context(), nil))
-	t.Log("closed after", time.Since(start))
 }
 
 func TestALostLeaseBlocksWithoutACall(t *testing.T) {
@@ -152,7 +160,5 @@ func TestALostLeaseBlocksWithoutACall(t *testing.T) {
 	require.Eventually(t, func() bool { return r.detail(d.WorkflowID).Phase == workflow.PhaseBlocked }, 15*time.Second, 20*time.Millisecond)
 	detail := r.detail(d.WorkflowID)
 	require.Equal(t, workflow.ReasonLeaseExpired, *detail.Reason)
-	late := detail.Attempts[0].EndedAt.Sub(a.LeaseExpiresAt)
-	t.Log("settled", late, "after the expiry")
-	require.Less(t, late, 5*time.Second)
+	require.Less(t, detail.Attempts[0].EndedAt.Sub(a.LeaseExpiresAt), 5*time.Second)
 }
