@@ -32,12 +32,12 @@ type Route struct {
 	Answer reflect.Type
 	Status int
 
-	// limit bounds the whole call; 0 is callLimit.
+	// limit bounds the call once its body is there; 0 is callLimit.
 	limit  time.Duration
 	handle func(*call, []byte) (any, error)
 }
 
-// callLimit is how long a call may take before it is unavailable.
+// callLimit is how long a call may take, besides sending its body, before it is unavailable.
 const callLimit = 8 * time.Second
 
 // call is one request on its way through a route.
@@ -99,14 +99,11 @@ func (c *call) parse(params []Param) (err error) {
 // serve runs a call through its route, in the order of checks that docs/api.md promises: who calls,
 // with which scope, a readable body, a valid one, and then what the store has to say.
 func (a *API) serve(r Route) gin.HandlerFunc {
-	limit := r.limit
-	if limit == 0 {
-		limit = callLimit
+	if r.limit == 0 {
+		r.limit = callLimit
 	}
 	return func(g *gin.Context) {
-		ctx, cancel := context.WithTimeout(g.Request.Context(), limit)
-		defer cancel()
-		c := &call{Context: ctx, gin: g, status: r.Status}
+		c := &call{gin: g, status: r.Status}
 		answer, err := a.run(c, r)
 		if err == nil {
 			err = writeJSON(g, c.status, mediaJSON, answer)
@@ -117,23 +114,28 @@ func (a *API) serve(r Route) gin.HandlerFunc {
 	}
 }
 
-func (a *API) run(c *call, r Route) (any, error) {
+func (a *API) run(c *call, r Route) (_ any, err error) {
 	if !r.Public {
+		defer c.within(callLimit)()
 		if err := a.authorise(c, r.Scope); err != nil {
 			return nil, err
 		}
 	}
-	var (
-		data []byte
-		err  error
-	)
 	if r.Body != nil {
-		if data, err = readBody(c.gin, r.BodyOptional); err != nil {
+		if c.raw, err = readBody(c.gin, r.BodyOptional); err != nil {
 			return nil, err
 		}
 	}
-	c.raw = data
-	return r.handle(c, data)
+	// Only now, so that a body from a slow line does not use the call's time up.
+	defer c.within(r.limit)()
+	return r.handle(c, c.raw)
+}
+
+// within bounds what follows in the call by limit from now on.
+func (c *call) within(limit time.Duration) context.CancelFunc {
+	var cancel context.CancelFunc
+	c.Context, cancel = context.WithTimeout(c.gin.Request.Context(), limit)
+	return cancel
 }
 
 // authorise finds the bearer of the call's token and holds the token to the route's scope.
