@@ -70,17 +70,6 @@ func (s *Store) QueueCatchUp(ctx context.Context, workflowID string) error {
 		WHERE NOT EXISTS (SELECT FROM outbox WHERE kind = 'catch_up' AND workflow_id = $1 AND sent_at IS NULL)`, workflowID)
 }
 
-// OutboxLag is how long the oldest unsent row has waited and how many wait.
-func (s *Store) OutboxLag(ctx context.Context) (oldest time.Duration, waiting int, err error) {
-	var seconds float64
-	err = s.pool.QueryRow(ctx, `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8, count(*) FROM outbox WHERE sent_at IS NULL`).
-		Scan(&seconds, &waiting)
-	if err != nil {
-		return 0, 0, translate(err)
-	}
-	return time.Duration(seconds * float64(time.Second)), waiting, nil
-}
-
 // LostAuthority is an execution whose node may not go on with it.
 type LostAuthority struct {
 	WorkflowID  string

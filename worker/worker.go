@@ -13,6 +13,7 @@ import (
 	"countersign/store"
 	"countersign/workflows"
 
+	"go.opentelemetry.io/otel/metric"
 	"go.temporal.io/sdk/activity"
 	sdk "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -25,6 +26,8 @@ type Options struct {
 	Temporal  activities.Temporal
 	TaskQueue string
 	Log       *slog.Logger
+	// Meter records what is open; nil for not.
+	Meter metric.MeterProvider
 	// SweepEvery is how often the sweeper looks; 0 means 2 s.
 	SweepEvery time.Duration
 	// RelayEvery is how often the relay looks when it found nothing; 0 means 1 s.
@@ -56,6 +59,9 @@ func Run(ctx context.Context, o Options) error {
 		WorkerStopTimeout:            stopTimeout,
 		OnFatalError:                 func(err error) { fatal <- err },
 	})
+	if err := measure(o); err != nil {
+		return err
+	}
 	Register(w, &activities.Activities{Store: o.Store, Temporal: o.Temporal, Log: o.Log})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)

@@ -139,7 +139,8 @@ CREATE TABLE revisions (
 );
 -- A new revision needs the one before blocked or cancelled.
 CREATE UNIQUE INDEX revisions_one_active ON revisions (task_id) WHERE phase NOT IN ('blocked', 'cancelled');
-CREATE INDEX revisions_open ON revisions (created_at) WHERE closed_at IS NULL;
+CREATE INDEX revisions_active ON revisions (phase) WHERE phase NOT IN ('accepted', 'blocked', 'cancelled');
+CREATE INDEX revisions_open ON revisions (checked_at) WHERE closed_at IS NULL;
 
 CREATE TABLE idempotency (
     project_id     text NOT NULL REFERENCES projects,
