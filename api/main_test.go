@@ -12,6 +12,9 @@ import (
 
 func TestMain(m *testing.M) {
 	code := localstack.Main(m)
+	if programDir != "" {
+		_ = os.RemoveAll(programDir) // in the temporary directory
+	}
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"net/url"
+	"os"
+	"os/exec"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"countersign/contracts/workflow"
 	"countersign/store"
 	"countersign/store/storetest"
+	"countersign/tools/localstack"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -224,37 +227,60 @@ func explain(t testing.TB, b *storetest.Bundle, projectID string, from time.Time
 	return plan
 }
 
-// Times are the same instant in UTC whatever zone the session or the process is in.
-func TestTimeZones(t *testing.T) {
+var zones = []string{"UTC", "Asia/Kathmandu", "America/St_Johns"}
+
+// Times are the database's instants, in UTC, whatever zone its session is in.
+func TestTimesAreInstants(t *testing.T) {
+	t.Parallel()
 	b := storetest.New(t)
+	ctx := t.Context()
 	p := b.MakeProject(t, "ada")
-	task := b.MakeTask(t, "ada", p.ID)
 	fill(t, b, p.ID, 3)
-	want, err := b.Store.Tasks(t.Context(), "ada", workflow.TaskQuery{ProjectID: p.ID, Limit: 1})
+	micros := map[string]int64{}
+	rows, err := b.Pool.Query(ctx, `SELECT id, (extract(epoch FROM created_at) * 1e6)::bigint FROM tasks`)
 	require.NoError(t, err)
-	local := time.Local
-	t.Cleanup(func() { time.Local = local })
-	for _, zone := range []string{"UTC", "Asia/Kathmandu", "America/St_Johns"} {
-		place, err := time.LoadLocation(zone)
-		require.NoError(t, err)
-		time.Local = place // as TZ does for a process
+	var (
+		id string
+		at int64
+	)
+	_, err = pgx.ForEachRow(rows, []any{&id, &at}, func() error { micros[id] = at; return nil })
+	require.NoError(t, err)
+	for _, zone := range zones {
 		u, err := url.Parse(b.URL)
 		require.NoError(t, err)
 		q := u.Query()
 		q.Set("timezone", zone) // as PGTZ does for a session
 		u.RawQuery = q.Encode()
-		s, err := store.Open(t.Context(), store.Options{URL: u.String(), MaxConns: 2})
+		s, err := store.Open(ctx, store.Options{URL: u.String(), MaxConns: 2})
 		require.NoError(t, err)
 		t.Cleanup(s.Close)
-		page, err := s.Tasks(t.Context(), "ada", workflow.TaskQuery{ProjectID: p.ID, Limit: 1})
-		require.NoError(t, err)
-		require.Equal(t, want, page, zone)
-		require.Equal(t, time.UTC, page.Tasks[0].CreatedAt.Location())
-		next, err := s.Tasks(t.Context(), "ada", workflow.TaskQuery{ProjectID: p.ID, Limit: 1, After: *page.NextAfter})
-		require.NoError(t, err)
-		require.NotEqual(t, page.Tasks[0].ID, next.Tasks[0].ID, zone)
-		read, err := s.Task(t.Context(), "ada", task.ID)
-		require.NoError(t, err)
-		require.Equal(t, task, read, zone)
+		seen, query := 0, workflow.TaskQuery{ProjectID: p.ID, Limit: 1}
+		for more := true; more; seen++ {
+			page, err := s.Tasks(ctx, "ada", query)
+			require.NoError(t, err)
+			task := page.Tasks[0]
+			require.Equal(t, micros[task.ID], task.CreatedAt.UnixMicro(), zone)
+			require.Equal(t, time.UTC, task.CreatedAt.Location(), zone)
+			if task.Workflow != nil {
+				require.Equal(t, time.UTC, task.Workflow.UpdatedAt.Location(), zone)
+				require.Equal(t, time.UTC, task.Workflow.LeaseExpiresAt.Location(), zone)
+			}
+			if more = page.NextAfter != nil; more {
+				query.After = *page.NextAfter
+			}
+		}
+		require.Equal(t, 3, seen, zone)
+	}
+}
+
+// The same in processes that live elsewhere.
+func TestTimesAreInstantsInEveryZone(t *testing.T) {
+	t.Parallel()
+	for _, zone := range zones {
+		run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTimesAreInstants$", "-test.v")
+		run.Env = append(os.Environ(), "TZ="+zone, localstack.TestDatabaseURLEnv+"="+localstack.PostgresURL(t))
+		out, err := run.CombinedOutput()
+		require.NoError(t, err, "%s: %s", zone, out)
+		require.Contains(t, string(out), "--- PASS: TestTimesAreInstants", zone)
 	}
 }

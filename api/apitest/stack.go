@@ -35,6 +35,10 @@ type Options struct {
 	NoSweeper bool
 	// NoRelay leaves the outbox alone.
 	NoRelay bool
+	// Outside runs no server: the caller runs its own on the scene's database and sets URL.
+	Outside bool
+	// Bundle is another database than a new one on the shared PostgreSQL.
+	Bundle *storetest.Bundle
 }
 
 // Stack is a running server with a scene to dispatch in.
@@ -77,7 +81,10 @@ func (p *Process) Start() {
 func New(t testing.TB, o Options) *Stack {
 	t.Helper()
 	o.APIs, o.Workers = max(o.APIs, 1), max(o.Workers, 1)
-	s := &Stack{Scene: storetest.NewScene(t), Options: o, t: t, log: slog.New(slog.DiscardHandler)}
+	if o.Bundle == nil {
+		o.Bundle = storetest.New(t)
+	}
+	s := &Stack{Scene: storetest.NewSceneIn(t, o.Bundle), Options: o, t: t, log: slog.New(slog.DiscardHandler)}
 	if os.Getenv("COUNTERSIGN_TEST_LOG") != "" {
 		s.log = slog.Default()
 	}
@@ -89,6 +96,10 @@ func New(t testing.TB, o Options) *Stack {
 	require.NoError(t, err)
 	t.Cleanup(s.Temporal.Close)
 	s.Gateway = s.gateway(s.Store)
+	if o.Outside {
+		s.Gateway.TaskQueue = workflows.DefaultTaskQueue
+		return s
+	}
 	for range o.Workers {
 		s.addWorker()
 	}

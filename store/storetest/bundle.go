@@ -41,9 +41,14 @@ type Bundle struct {
 // PostgreSQL.
 func New(t testing.TB) *Bundle {
 	t.Helper()
+	return NewOn(t, localstack.PostgresURL(t))
+}
+
+// NewOn is New on another PostgreSQL than the shared one; server is its maintenance database's URL.
+func NewOn(t testing.TB, server string) *Bundle {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), setupBound)
 	defer cancel()
-	server := localstack.PostgresURL(t)
 	template, err := sharedTemplate(server)
 	require.NoError(t, err)
 	name := "cs_test_" + strings.ToLower(rand.Text())

@@ -32,7 +32,13 @@ var BaseCommit = strings.Repeat("a1", 20)
 // NewScene makes a scene in a new database.
 func NewScene(t testing.TB) *Scene {
 	t.Helper()
-	s := &Scene{Bundle: New(t)}
+	return NewSceneIn(t, New(t))
+}
+
+// NewSceneIn makes a scene in an empty database.
+func NewSceneIn(t testing.TB, b *Bundle) *Scene {
+	t.Helper()
+	s := &Scene{Bundle: b}
 	ctx := t.Context()
 	var err error
 	s.Instance, err = s.Store.Instance(ctx)
