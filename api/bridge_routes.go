@@ -4,7 +4,6 @@ package api
 
 import (
 	"errors"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -40,9 +39,6 @@ func (a *API) offers(c *call) (workflow.OfferList, error) {
 	defer done()
 	end := time.NewTimer(time.Duration(c.query.ints["wait"]) * time.Second)
 	defer end.Stop()
-	// Once a second besides, a little spread: a wake-up may be lost with its connection.
-	tick := time.NewTicker(time.Second + rand.N(200*time.Millisecond))
-	defer tick.Stop()
 	for last := c.query.ints["wait"] == 0; ; {
 		offers, err := a.store.Offers(c, c.who.NodeID)
 		if err != nil || len(offers) > 0 || last {
@@ -50,7 +46,6 @@ func (a *API) offers(c *call) (workflow.OfferList, error) {
 		}
 		select {
 		case <-woken:
-		case <-tick.C:
 		case <-end.C:
 			last = true
 		case <-a.draining:

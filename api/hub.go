@@ -4,6 +4,8 @@ package api
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -52,6 +54,13 @@ func (h *hub) wakeEverybody() {
 	}
 }
 
+// waiting are the nodes with a poll.
+func (h *hub) waiting() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.polls))
+}
+
 func wakeAll(polls map[chan struct{}]struct{}) {
 	for ch := range polls {
 		select {
@@ -64,9 +73,16 @@ func wakeAll(polls map[chan struct{}]struct{}) {
 // relistenAfter is the pause before a broken LISTEN connection is made again.
 const relistenAfter = 500 * time.Millisecond
 
-// Listen hears of offers made by any process until ctx ends. Polls go on without it, for they query
-// once a second besides.
-func (a *API) Listen(ctx context.Context) {
+// askEvery is how often the offers of all waiting nodes are asked for besides: a notification may be
+// lost with its connection. It is one query, whatever the number of polls.
+const askEvery = time.Second
+
+// listen wakes polls until ctx ends: at once by notifications of offers made by any process, and once
+// a second by asking.
+func (a *API) listen(ctx context.Context) {
+	var asking sync.WaitGroup
+	asking.Go(func() { a.askForOffers(ctx) })
+	defer asking.Wait()
 	for ctx.Err() == nil {
 		err := a.store.ListenOffers(ctx, a.hub.wakeEverybody, a.hub.wake)
 		if ctx.Err() != nil {
@@ -76,6 +92,29 @@ func (a *API) Listen(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(relistenAfter):
+		}
+	}
+}
+
+func (a *API) askForOffers(ctx context.Context) {
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		waiting := a.hub.waiting()
+		if len(waiting) == 0 {
+			continue
+		}
+		offered, err := a.store.OfferedTo(ctx, waiting)
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("offers cannot be asked for", "error", err)
+		}
+		for _, nodeID := range offered {
+			a.hub.wake(nodeID)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package api_test
 import (
 	"net/http"
 	"os"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -310,4 +311,24 @@ func TestClaimAndCancelInOneTask(t *testing.T) {
 		return err == nil && closed
 	})
 	sound(t, s)
+}
+
+// TestDroppedPollsLeaveNothing opens and drops many polls; goroutines come back to where they were.
+func TestDroppedPollsLeaveNothing(t *testing.T) {
+	s := apitest.New(t, apitest.Options{}) // not parallel: it counts the process's goroutines
+	cutPoll(t, s.URL, s.NodeToken, 10*time.Millisecond)
+	before := runtime.NumGoroutine()
+	for range 4 {
+		var wg sync.WaitGroup
+		for range rounds(t, 50) {
+			wg.Go(func() { cutPoll(t, s.URL, s.NodeToken, 50*time.Millisecond) })
+		}
+		wg.Wait()
+	}
+	eventually(t, "goroutines are gone", func() bool { return runtime.NumGoroutine() <= before+5 })
+	eventually(t, "connections are given back", func() bool {
+		var busy int
+		require.NoError(t, s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()`).Scan(&busy))
+		return busy == 0
+	})
 }

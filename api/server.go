@@ -22,9 +22,14 @@ const (
 	drainTimeout = 15 * time.Second
 )
 
-// Serve answers on l until ctx ends; then the API is not ready, no new connection is taken and calls
-// under way get drainTimeout to end. The error is nil after such an end when all calls got their answer.
+// Serve answers on l, and hears of offers that other processes make, until ctx ends; then the API is
+// not ready, no new connection is taken and calls under way get drainTimeout to end. The error is nil
+// after such an end when all calls got their answer.
 func (a *API) Serve(ctx context.Context, l net.Listener) error {
+	ctx, stop := context.WithCancel(ctx)
+	listening := make(chan struct{})
+	go func() { defer close(listening); a.listen(ctx) }()
+	defer func() { stop(); <-listening }()
 	server := &http.Server{
 		Handler:           a,
 		ReadHeaderTimeout: readHeaderTimeout,

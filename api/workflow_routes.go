@@ -47,7 +47,7 @@ func (a *API) dispatch(c *call, body workflow.DispatchRequest) (workflow.Detail,
 	} else {
 		a.start(c, d.Start)
 	}
-	return a.detail(c, func() (workflow.Detail, error) {
+	return a.detail(func() (workflow.Detail, error) {
 		return a.store.Detail(c, c.who, d.WorkflowID, 0, historyPage[1].Default)
 	})
 }
@@ -69,19 +69,19 @@ func (a *API) start(ctx context.Context, s store.Start) {
 }
 
 func (a *API) taskWorkflow(c *call) (workflow.Detail, error) {
-	return a.detail(c, func() (workflow.Detail, error) {
+	return a.detail(func() (workflow.Detail, error) {
 		return a.store.TaskDetail(c, c.who, c.param("id"), c.query.ints["after"], c.query.ints["limit"])
 	})
 }
 
 func (a *API) workflow(c *call) (workflow.Detail, error) {
-	return a.detail(c, func() (workflow.Detail, error) {
+	return a.detail(func() (workflow.Detail, error) {
 		return a.store.Detail(c, c.who, c.param("id"), c.query.ints["after"], c.query.ints["limit"])
 	})
 }
 
 // detail adds to a stored detail where its workflow is in Temporal.
-func (a *API) detail(_ *call, read func() (workflow.Detail, error)) (workflow.Detail, error) {
+func (a *API) detail(read func() (workflow.Detail, error)) (workflow.Detail, error) {
 	d, err := read()
 	if err != nil {
 		return d, err
@@ -109,7 +109,7 @@ func (a *API) control(c *call, body workflow.ControlRequest) (workflow.Detail, e
 	if err := a.command(c, target, command); err != nil {
 		return workflow.Detail{}, err
 	}
-	return a.detail(c, func() (workflow.Detail, error) {
+	return a.detail(func() (workflow.Detail, error) {
 		return a.store.Detail(c, c.who, target.WorkflowID, 0, historyPage[1].Default)
 	})
 }

@@ -31,6 +31,19 @@ func (s *Store) Offers(ctx context.Context, nodeID string) ([]workflow.Offer, er
 	return offers, nil
 }
 
+// OfferedTo are those of the nodes that something is offered to.
+func (s *Store) OfferedTo(ctx context.Context, nodeIDs []string) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `SELECT node_id FROM executions WHERE node_id = ANY($1) AND state = 'offered'`, nodeIDs)
+	if err != nil {
+		return nil, translate(err)
+	}
+	offered, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, translate(err)
+	}
+	return offered, nil
+}
+
 // ListenOffers calls wake with a node's id for each offer made anywhere, until ctx ends or the
 // connection breaks. ready is called once the listening has begun: what was offered before it is for
 // the caller to query.

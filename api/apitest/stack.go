@@ -155,13 +155,11 @@ func (s *Stack) addAPI() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(s.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	served, heard := make(chan error, 1), make(chan struct{})
+	served := make(chan error, 1)
 	go func() { served <- a.Serve(ctx, l) }()
-	go func() { defer close(heard); a.Listen(ctx) }()
 	s.t.Cleanup(func() {
 		cancel()
 		require.NoError(s.t, <-served)
-		<-heard
 	})
 	return "http://" + l.Addr().String()
 }
