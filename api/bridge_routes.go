@@ -26,7 +26,7 @@ func (a *API) bridgeRoutes() []Route {
 		offers,
 		writing(http.MethodPost, execution+"claim", workflow.ScopeBridge, http.StatusOK, a.claim),
 		writing(http.MethodPost, execution+"renew", workflow.ScopeBridge, http.StatusOK, a.renew),
-		writing(http.MethodPost, execution+"events", workflow.ScopeBridge, http.StatusOK, a.event),
+		writingAs(workflow.DecodeEvent, http.MethodPost, execution+"events", workflow.ScopeBridge, http.StatusOK, a.event),
 		writing(http.MethodPost, execution+"stopped", workflow.ScopeBridge, http.StatusOK, a.stopped),
 		reading(http.MethodGet, "/bridge/v1/tasks/{id}/workflow", workflow.ScopeBridge, historyPage, a.taskWorkflow),
 	}
@@ -163,20 +163,16 @@ func (a *API) event(c *call, body workflow.Event) (workflow.EventAnswer, error) 
 	if err != nil {
 		return workflow.EventAnswer{}, err
 	}
-	canonical, err := canonjson.Canonical(c.raw)
-	if err != nil {
-		return workflow.EventAnswer{}, err
-	}
+	digest, stored := canonjson.BodyDigest(c.raw)
 	command := workflow.Command{
-		Kind: workflow.CommandEvent, ExecutionID: e.Attempt.ExecutionID, Sequence: body.Sequence,
-		BodySHA256: canonjson.Digest(canonical), Actor: c.who.NodeID,
+		Kind: workflow.CommandEvent, ExecutionID: e.Attempt.ExecutionID, Sequence: body.Sequence, BodySHA256: digest, Actor: c.who.NodeID,
 	}
 	recorded, found, err := a.store.Recorded(c, e.WorkflowID, command)
 	if err != nil {
 		return workflow.EventAnswer{}, err
 	}
 	if found {
-		return eventAnswer(store.Outcome{Step: &recorded}, nil)
+		return a.eventAnswer(c, command, store.Outcome{Step: &recorded}, nil)
 	}
 	if refusal := e.Attempt.HeldOff(body.Fence); refusal != nil {
 		return workflow.EventAnswer{}, refusal
@@ -187,14 +183,20 @@ func (a *API) event(c *call, body workflow.Event) (workflow.EventAnswer, error) 
 			return workflow.EventAnswer{}, refusal
 		}
 	}
-	if _, err := a.store.StageEvent(c, e.Attempt.ExecutionID, canonical); err != nil {
+	if err := a.store.StageEvent(c, e.Attempt.ExecutionID, digest, stored); err != nil {
 		return workflow.EventAnswer{}, err
 	}
-	return eventAnswer(a.send(c, e, command))
+	out, err := a.send(c, e, command)
+	return a.eventAnswer(c, command, out, err)
 }
 
-func eventAnswer(out store.Outcome, err error) (workflow.EventAnswer, error) {
-	if err := outcome(out, err); err != nil {
+// eventAnswer is what a recorded event answers. The path of a violation is in the database only.
+func (a *API) eventAnswer(c *call, command workflow.Command, out store.Outcome, err error) (workflow.EventAnswer, error) {
+	err = outcome(out, err)
+	if contracts.CodeOf(err) == contracts.CodeContractViolation {
+		err = a.store.EventRefusal(c, command.ExecutionID, command.Sequence)
+	}
+	if err != nil {
 		return workflow.EventAnswer{}, err
 	}
 	return *out.Step.Answer.Event, nil

@@ -85,7 +85,6 @@ func TestEventsThatAreRefusedHaveNoEffect(t *testing.T) {
 	e = h.Completed(candidate)
 	e.Verdict = &workflow.Verdict{ContractDigest: d.ContractDigest, CandidateCommit: candidate, WorkerExecutionID: h.ExecutionID, VerifierExecutionID: h.ExecutionID}
 	refused(http.StatusUnprocessableEntity, contracts.CodeInvalid, "$.verdict", e)
-	invalid("$.completion", completed+`,"completion":"done"`)
 	require.Equal(t, http.StatusOK, h.Event(h.Completed(candidate)).Status)
 	sound(t, s)
 

@@ -20,6 +20,8 @@ type problem struct {
 	Code   contracts.Code `json:"code"`
 	Path   string         `json:"path,omitzero"`
 	Reason string         `json:"reason,omitzero"`
+	// Contract is the version of the contract that a payload violated.
+	Contract string `json:"contract,omitzero"`
 }
 
 // problemTypes is what a problem's type begins with; the code follows.
@@ -73,6 +75,7 @@ var problems = map[contracts.Code]statusTitle{
 	contracts.CodeStateConflict:       {http.StatusConflict, "The event does not fit the attempt's state"},
 	contracts.CodeSessionMismatch:     {http.StatusConflict, "The provider session is another one"},
 	contracts.CodeSessionReused:       {http.StatusConflict, "The provider session was seen before"},
+	contracts.CodeFollowUpConflict:    {http.StatusConflict, "A follow-up's id is taken"},
 	contracts.CodeNotRunning:          {http.StatusConflict, "The workflow does not run"},
 }
 
@@ -91,6 +94,6 @@ func problemOf(err error) problem {
 	}
 	return problem{
 		Type: problemTypes + string(shown.Code), Title: known.title, Status: known.status,
-		Detail: shown.Detail, Code: shown.Code, Path: shown.Path, Reason: shown.Reason,
+		Detail: shown.Detail, Code: shown.Code, Path: shown.Path, Reason: shown.Reason, Contract: shown.Contract,
 	}
 }

@@ -74,12 +74,22 @@ func reading[A any](method, path string, scope workflow.Scope, params []Param, f
 
 // writing makes a route with a JSON body of the closed type B.
 func writing[B, A any](method, path string, scope workflow.Scope, status int, f func(*call, B) (A, error)) Route {
+	return writingAs(func(data []byte) (B, error) {
+		var body B
+		err := workflow.Decode(data, &body)
+		return body, err
+	}, method, path, scope, status, f)
+}
+
+// writingAs is writing with a body that is read in its own way.
+func writingAs[B, A any](decode func([]byte) (B, error), method, path string, scope workflow.Scope, status int, f func(*call, B) (A, error)) Route {
 	return Route{
 		Method: method, Path: path, Scope: scope, Body: reflect.TypeFor[B](), Answer: reflect.TypeFor[A](), Status: status,
 		handle: func(c *call, data []byte) (any, error) {
 			var body B
 			if data != nil {
-				if err := workflow.Decode(data, &body); err != nil {
+				var err error
+				if body, err = decode(data); err != nil {
 					return nil, err
 				}
 			}

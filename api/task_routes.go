@@ -5,7 +5,7 @@ package api
 import (
 	"net/http"
 
-	"countersign/contracts"
+	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 )
 
@@ -24,8 +24,10 @@ func (a *API) taskRoutes() []Route {
 		reading(http.MethodGet, "/v1/tasks", workflow.ScopeTasksRead, page, a.tasks),
 		reading(http.MethodGet, "/v1/tasks/{id}", workflow.ScopeTasksRead, nil, a.task),
 		writing(http.MethodPatch, "/v1/tasks/{id}", workflow.ScopeTasksWrite, http.StatusOK, a.patchTask),
-		writing(http.MethodPost, "/v1/tasks/{id}/complete", workflow.ScopeTasksWrite, http.StatusOK, a.completeTask),
+		writingAs(workflow.DecodeCompletion, http.MethodPost, "/v1/tasks/{id}/complete", workflow.ScopeTasksWrite, http.StatusOK, a.completeTask),
 		reading(http.MethodGet, "/v1/tasks/{id}/receipt", workflow.ScopeTasksRead, nil, a.receipt),
+		reading(http.MethodGet, "/v1/tasks/{id}/ledger", workflow.ScopeTasksRead, historyPage, a.ledger),
+		reading(http.MethodGet, "/v1/inbox", workflow.ScopeTasksRead, []Param{{Name: "limit", Integer: true, Min: 1, Max: 500, Default: 100}}, a.inbox),
 	}
 }
 
@@ -48,12 +50,22 @@ func (a *API) patchTask(c *call, body workflow.PatchTask) (workflow.Task, error)
 	return a.store.PatchTask(c, c.who.User, c.param("id"), body)
 }
 
-// completeTask refuses for now: what a task without a revision completes with is not decided yet.
-func (a *API) completeTask(c *call, _ workflow.CompleteTask) (workflow.Task, error) {
-	if _, err := a.store.Task(c, c.who.User, c.param("id")); err != nil {
-		return workflow.Task{}, err
+// completeTask ends a task that has no revision. A violation ends it too, and is the answer.
+func (a *API) completeTask(c *call, body workflow.CompleteTask) (workflow.Task, error) {
+	digest, _ := canonjson.BodyDigest(c.raw)
+	out, err := a.store.CompleteTask(c, c.who.User, c.param("id"), body, digest)
+	if err == nil && out.Violation != nil {
+		err = out.Violation
 	}
-	return workflow.Task{}, contracts.Invalid("$", "tasks cannot be completed by hand yet; dispatch the task instead")
+	return out.Task, err
+}
+
+func (a *API) ledger(c *call) (workflow.Ledger, error) {
+	return a.store.Ledger(c, c.who.User, c.param("id"), c.query.ints["after"], c.query.ints["limit"])
+}
+
+func (a *API) inbox(c *call) (workflow.Inbox, error) {
+	return a.store.Inbox(c, c.who.User, c.query.ints["limit"])
 }
 
 func (a *API) receipt(c *call) (workflow.Receipt, error) {

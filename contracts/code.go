@@ -47,5 +47,6 @@ const (
 	CodeStateConflict       Code = "state_conflict"
 	CodeSessionMismatch     Code = "session_mismatch"
 	CodeSessionReused       Code = "session_reused"
+	CodeFollowUpConflict    Code = "followup_conflict"
 	CodeNotRunning          Code = "not_running"
 )

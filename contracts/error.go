@@ -21,6 +21,8 @@ type Error struct {
 	// Reason says for execution_terminal why the attempt ended, for workflow_terminal why the
 	// revision did.
 	Reason string `json:"reason,omitempty"`
+	// Contract is the version of the contract that a payload violated.
+	Contract string `json:"contract,omitempty"`
 }
 
 // Error joins code, path and detail in one line.

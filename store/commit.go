@@ -81,6 +81,7 @@ type commit struct {
 	purpose    workflow.Purpose // of the execution the command names
 	executions []executionRow
 	facts      workflow.Facts
+	ledger     chain
 }
 
 func (k *commit) run(ctx context.Context) error {
@@ -142,8 +143,9 @@ func (k *commit) reserve(ctx context.Context) (mine bool, last int, err error) {
 			if err := row.Scan(&body); err != nil {
 				return fmt.Errorf("event body: %w", err)
 			}
-			k.facts.Event = new(workflow.Event)
-			return canonjson.Decode(body, k.facts.Event)
+			e, err := workflow.DecodeEvent(body)
+			k.facts.Event = &e
+			return err
 		})
 	}
 	if err := k.tx.SendBatch(ctx, b).Close(); err != nil {
@@ -183,8 +185,11 @@ func (k *commit) lock(ctx context.Context) (workflow.State, error) {
 		account, runtime := k.frozen.account(k.purpose)
 		queueAuthority(b, k.frozen.NodeID, k.frozen.ProjectID, account, runtime, k.command.Kind == workflow.CommandClaim, &k.facts.Authority)
 	}
-	b.Queue(`SELECT version FROM tasks WHERE id = $1 FOR NO KEY UPDATE`, k.frozen.TaskID).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&k.facts.TaskVersion) })
+	b.Queue(`SELECT version, ledger_entries, ledger_head FROM tasks WHERE id = $1 FOR NO KEY UPDATE`, k.frozen.TaskID).
+		QueryRow(func(row pgx.Row) error {
+			k.ledger.taskID = k.frozen.TaskID
+			return row.Scan(&k.facts.TaskVersion, &k.ledger.entries, &k.ledger.head)
+		})
 	b.Queue(`SELECT `+currentColumns+` FROM revisions WHERE workflow_id = $1 FOR NO KEY UPDATE`, k.workflowID).
 		Query(func(rows pgx.Rows) (err error) {
 			current, err = one[currentRow](rows, nil, notFound("revision"))
@@ -200,6 +205,7 @@ func (k *commit) lock(ctx context.Context) (workflow.State, error) {
 			b.Queue(`SELECT EXISTS (SELECT FROM executions WHERE provider_session_id = $1)`, *e.ProviderSessionID).
 				QueryRow(func(row pgx.Row) error { return row.Scan(&k.facts.SessionSeen) })
 		}
+		queueFollowUpConflict(b, k.frozen.TaskID, e.FollowUps(k.frozen.TaskID), &k.facts.FollowUpConflict)
 		if e.State == workflow.EventCompleted {
 			b.Queue(`SELECT contract FROM revisions WHERE workflow_id = $1`, k.workflowID).QueryRow(k.contract)
 		}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 
+	"countersign/contracts"
 	"countersign/contracts/canonjson"
+	"countersign/contracts/completion"
 	"countersign/contracts/workflow"
 
 	"github.com/go-json-experiment/json"
@@ -23,9 +25,13 @@ func (k *commit) write(ctx context.Context, before workflow.State, d workflow.De
 	if err := k.queueHistory(b, d); err != nil {
 		return err
 	}
-	if d.Step.Answer.Event != nil {
-		b.Queue(`INSERT INTO events (execution_id, sequence, body_sha256, at) VALUES ($1, $2, $3, $4)`,
-			k.command.ExecutionID, k.command.Sequence, k.command.BodySHA256, d.Step.At)
+	if d.EventRecorded {
+		refusal, err := storedRefusal(d.Payload.Violation)
+		if err != nil {
+			return err
+		}
+		b.Queue(`INSERT INTO events (execution_id, sequence, body_sha256, at, refusal) VALUES ($1, $2, $3, $4, $5)`,
+			k.command.ExecutionID, k.command.Sequence, k.command.BodySHA256, d.Step.At, refusal)
 		b.Queue(`UPDATE executions SET last_event = $2 WHERE id = $1`, k.command.ExecutionID, k.command.Sequence)
 	}
 	k.queueEnded(b, d)
@@ -37,6 +43,10 @@ func (k *commit) write(ctx context.Context, before workflow.State, d workflow.De
 		if err := k.queueAcceptance(b, d); err != nil {
 			return err
 		}
+	}
+	queueFollowUps(b, k.frozen.TaskID, d.Payload.FollowUps(k.frozen.TaskID))
+	if err := k.queueLedger(b, d); err != nil {
+		return err
 	}
 	return k.tx.SendBatch(ctx, b).Close()
 }
@@ -71,9 +81,16 @@ func (k *commit) queueEnded(b *pgx.Batch, d workflow.Decision) {
 	if d.Result != nil {
 		result = *d.Result
 	}
+	var summary, completed []byte
+	if d.Payload.Summary != "" {
+		summary = []byte(d.Payload.Summary)
+	}
+	if d.Payload.Refusal == nil {
+		completed = d.Payload.Normalised
+	}
 	b.Queue(`UPDATE executions SET state = 'ended', phase = $2, outcome = $3, reason = nullif($4, ''), ended_at = $5,
-			result_commit = nullif($6, ''), evidence_path = nullif($7, '') WHERE id = $1`,
-		ended.ExecutionID, ended.Phase, ended.Outcome, ended.Reason, d.Step.At, result.ResultCommit, result.EvidencePath)
+			result_commit = nullif($6, ''), evidence_path = nullif($7, ''), result_summary = $8, completion = $9 WHERE id = $1`,
+		ended.ExecutionID, ended.Phase, ended.Outcome, ended.Reason, d.Step.At, result.ResultCommit, result.EvidencePath, summary, completed)
 }
 
 // queueActive inserts a new offer or writes what the step changed of the attempt. Expiry is written
@@ -112,15 +129,19 @@ func (k *commit) queueRevision(b *pgx.Batch, d workflow.Decision) error {
 			return fmt.Errorf("store the feedback: %w", err)
 		}
 	}
+	var refusal []byte
+	if d.Payload.Refusal != nil {
+		refusal = d.Payload.Normalised
+	}
 	var ended any
 	if step.Phase.Final() {
 		ended = step.At
 	}
 	b.Queue(`UPDATE revisions SET phase = $2, reason = nullif($3, ''), candidate_commit = nullif($4, ''), worker_execution_id = nullif($5, ''),
-			work_attempts = $6, feedback = coalesce($7, feedback), receipt_id = nullif($8, ''), updated_at = $9, ended_at = $10
-			WHERE workflow_id = $1`,
+			work_attempts = $6, feedback = coalesce($7, feedback), receipt_id = nullif($8, ''), updated_at = $9, ended_at = $10,
+			refusal = coalesce($11, refusal) WHERE workflow_id = $1`,
 		k.workflowID, step.Phase, step.Reason, step.CandidateCommit, step.WorkerExecutionID, step.WorkAttempts, feedback,
-		step.ReceiptID, step.At, ended)
+		step.ReceiptID, step.At, ended, refusal)
 	return nil
 }
 
@@ -135,8 +156,46 @@ func (k *commit) queueAcceptance(b *pgx.Batch, d workflow.Decision) error {
 	b.Queue(`INSERT INTO receipts (receipt_id, task_id, workflow_id, contract_digest, candidate_commit, verdict_sha256, accepted_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		d.Step.ReceiptID, k.frozen.TaskID, k.workflowID, k.frozen.ContractDigest, d.Step.CandidateCommit, digest, d.Step.At)
-	b.Queue(`UPDATE tasks SET status = 'done', version = version + 1, updated_at = $2 WHERE id = $1`, k.frozen.TaskID, d.Step.At)
+	b.Queue(`UPDATE tasks SET status = 'done', version = version + 1, updated_at = $2,
+			result_summary = (SELECT result_summary FROM executions WHERE id = $3) WHERE id = $1`,
+		k.frozen.TaskID, d.Step.At, d.Step.WorkerExecutionID)
 	return nil
+}
+
+// queueLedger writes what of the step belongs in the task's ledger: a validated payload, and the end
+// of the revision.
+func (k *commit) queueLedger(b *pgx.Batch, d workflow.Decision) error {
+	if p := d.Payload; p.Outcome != "" {
+		k.ledger.add(workflow.LedgerEntry{
+			At: d.Step.At, Kind: workflow.LedgerPayload, By: k.command.Actor, WorkflowID: k.workflowID,
+			Contract: completion.Version, Outcome: p.Outcome, Path: pathOf(p.Violation),
+		})
+	}
+	if d.Step.Phase.Final() {
+		k.ledger.add(workflow.LedgerEntry{
+			At: d.Step.At, Kind: workflow.LedgerKind(d.Step.Phase), By: k.command.Actor, WorkflowID: k.workflowID, Reason: d.Step.Reason,
+		})
+	}
+	return k.ledger.queue(b, "", nil)
+}
+
+// storedRefusal is a recorded refusal as its row keeps it, nil for none.
+func storedRefusal(e *contracts.Error) ([]byte, error) {
+	if e == nil {
+		return nil, nil
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("store the refusal: %w", err)
+	}
+	return data, nil
+}
+
+func pathOf(e *contracts.Error) string {
+	if e == nil {
+		return ""
+	}
+	return e.Path
 }
 
 func queuePayload(b *pgx.Batch, digest string, body []byte) {

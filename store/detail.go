@@ -77,8 +77,8 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 		current, err = one[currentRow](rows, nil, notFound("revision"))
 		return err
 	})
-	b.Queue(`SELECT contract, run_id, clock_timestamp() FROM revisions WHERE workflow_id = $1`, workflowID).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&contract, &runID, &now) })
+	b.Queue(`SELECT contract, run_id, refusal, clock_timestamp() FROM revisions WHERE workflow_id = $1`, workflowID).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&contract, &runID, (*[]byte)(&d.Refusal), &now) })
 	b.Queue(`SELECT `+executionColumns+` FROM executions WHERE workflow_id = $1 ORDER BY ordinal`, workflowID).Query(func(rows pgx.Rows) (err error) {
 		executions, err = pgx.CollectRows(rows, pgx.RowToStructByName[executionRow])
 		return err

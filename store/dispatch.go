@@ -94,7 +94,7 @@ func dispatch(ctx context.Context, tx pgx.Tx, d Dispatch) (Dispatched, error) {
 		return Dispatched{}, err
 	}
 	start := Start{WorkflowID: frozen.WorkflowID, TaskID: frozen.TaskID, ProjectID: projectID, NodeID: frozen.NodeID, Title: task.title}
-	return Dispatched{WorkflowID: frozen.WorkflowID, Start: start}, insertFirstStep(ctx, tx, d, frozen, spec)
+	return Dispatched{WorkflowID: frozen.WorkflowID, Start: start}, insertFirstStep(ctx, tx, d, frozen, spec, task.ledger)
 }
 
 // dispatchable answers 404 and 403: the task and node exist for this user, who is owner or admin in
@@ -194,7 +194,8 @@ func (n dispatchNode) refusal() error {
 // dispatchTask is the task to freeze.
 type dispatchTask struct {
 	workflow.ContractTask
-	title string
+	title  string
+	ledger chain
 }
 
 // lockDispatchTask locks the task, checks that it can be dispatched and numbers the new revision.
@@ -203,8 +204,9 @@ func lockDispatchTask(ctx context.Context, tx pgx.Tx, spec workflow.Spec) (t dis
 		status workflow.TaskStatus
 		active bool
 	)
-	err = tx.QueryRow(ctx, `SELECT id, goal, version, repository, artifact_spec, title, status FROM tasks WHERE id = $1 FOR NO KEY UPDATE`, spec.TaskID).
-		Scan(&t.ID, &t.Goal, &t.Version, &t.Repository, (*[]byte)(&t.ArtifactSpec), &t.title, &status)
+	err = tx.QueryRow(ctx, `SELECT id, goal, version, repository, artifact_spec, title, status, ledger_entries, ledger_head
+		FROM tasks WHERE id = $1 FOR NO KEY UPDATE`, spec.TaskID).
+		Scan(&t.ID, &t.Goal, &t.Version, &t.Repository, (*[]byte)(&t.ArtifactSpec), &t.title, &status, &t.ledger.entries, &t.ledger.head)
 	if err != nil {
 		return t, 0, err
 	}
@@ -245,7 +247,7 @@ func insertRevision(ctx context.Context, tx pgx.Tx, d Dispatch, c workflow.Contr
 }
 
 // insertFirstStep writes the step that every revision starts with: dispatched and offered.
-func insertFirstStep(ctx context.Context, tx pgx.Tx, d Dispatch, r frozenRow, spec workflow.Spec) error {
+func insertFirstStep(ctx context.Context, tx pgx.Tx, d Dispatch, r frozenRow, spec workflow.Spec, ledger chain) error {
 	var now time.Time
 	if err := tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
 		return err
@@ -276,6 +278,11 @@ func insertFirstStep(ctx context.Context, tx pgx.Tx, d Dispatch, r frozenRow, sp
 		r.WorkflowID, now, offer.ExecutionID, offered)
 	queueOffer(b, r, offer, 1)
 	b.Queue(`UPDATE idempotency SET workflow_id = $3 WHERE project_id = $1 AND key = $2`, r.ProjectID, spec.IdempotencyKey, r.WorkflowID)
+	ledger.taskID = r.TaskID
+	ledger.add(workflow.LedgerEntry{At: now, Kind: workflow.LedgerDispatched, By: d.User, WorkflowID: r.WorkflowID})
+	if err := ledger.queue(b, "", nil); err != nil {
+		return err
+	}
 	b.Queue(`INSERT INTO outbox (kind, workflow_id) VALUES ('start', $1)`, r.WorkflowID)
 	return tx.SendBatch(ctx, b).Close()
 }

@@ -5,12 +5,13 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"countersign/contracts"
-	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 
+	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -66,16 +67,31 @@ func (s *Store) NodeExecution(ctx context.Context, nodeID, executionID string) (
 	return e, nil
 }
 
-// StageEvent keeps an event's canonical body for the step that will name it, and counts the update
-// that is about to be sent. It refuses with rate_limited when the execution has used up its updates.
-func (s *Store) StageEvent(ctx context.Context, executionID string, canonical []byte) (digest string, err error) {
-	digest = canonjson.Digest(canonical)
-	return digest, s.tx(ctx, func(tx pgx.Tx) error {
+// StageEvent keeps an event's body under its digest for the step that will name it, and counts the
+// update that is about to be sent. It refuses with rate_limited when the execution has used up its
+// updates.
+func (s *Store) StageEvent(ctx context.Context, executionID, digest string, body []byte) error {
+	return s.tx(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
 		queueUpdateCount(b, executionID)
-		queuePayload(b, digest, canonical)
+		queuePayload(b, digest, body)
 		return tx.SendBatch(ctx, b).Close()
 	})
+}
+
+// EventRefusal is the recorded refusal of an event whose payload violated its contract, as the error
+// it was answered with.
+func (s *Store) EventRefusal(ctx context.Context, executionID string, sequence int) error {
+	var data []byte
+	err := s.pool.QueryRow(ctx, `SELECT refusal FROM events WHERE execution_id = $1 AND sequence = $2 AND refusal IS NOT NULL`, executionID, sequence).Scan(&data)
+	if err != nil {
+		return translate(err)
+	}
+	refusal := new(contracts.Error)
+	if err := json.Unmarshal(data, refusal); err != nil {
+		return fmt.Errorf("read the recorded refusal: %w", err)
+	}
+	return refusal
 }
 
 // CountUpdate counts an update that is about to be sent for a claim; see StageEvent.

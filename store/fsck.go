@@ -36,7 +36,7 @@ func (s *Store) Fsck(ctx context.Context) ([]Finding, error) {
 			}
 			findings = append(findings, found...)
 		}
-		for _, check := range []func(context.Context, pgx.Tx) ([]Finding, error){fsckDigests, fsckPayloads, fsckSteps, fsckReceipts} {
+		for _, check := range []func(context.Context, pgx.Tx) ([]Finding, error){fsckDigests, fsckPayloads, fsckSteps, fsckReceipts, fsckLedgers} {
 			found, err := check(ctx, tx)
 			if err != nil {
 				return fmt.Errorf("fsck: %w", err)

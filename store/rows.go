@@ -142,17 +142,25 @@ func (r currentRow) state(frozen frozenRow, executions []executionRow, last int)
 	return s, nil
 }
 
-// one collects exactly one row of a batch or query into T by column name, or fails with missing.
-func one[T any](rows pgx.Rows, err error, missing error) (T, error) {
+// one collects exactly one row of a batch or query into T by column name, or fails with absent.
+func one[T any](rows pgx.Rows, err error, absent error) (T, error) {
 	var zero T
 	if err != nil {
 		return zero, err
 	}
 	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 	if errors.Is(err, pgx.ErrNoRows) {
-		return zero, missing
+		return zero, absent
 	}
 	return v, err
+}
+
+// missing turns the absence of a row into notFound.
+func missing(err error, thing string) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return notFound(thing)
+	}
+	return err
 }
 
 // notFound is the one answer for unknown and foreign ids.

@@ -5,11 +5,13 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"countersign/contracts"
 	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 
+	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -109,6 +111,8 @@ type lockedTask struct {
 	version   int
 	status    workflow.TaskStatus
 	phase     *workflow.Phase // of the current revision, nil when there is none
+
+	artifactKind string // "" for none
 }
 
 func lockTask(ctx context.Context, tx pgx.Tx, user, taskID string) (lockedTask, error) {
@@ -124,8 +128,12 @@ func lockTask(ctx context.Context, tx pgx.Tx, user, taskID string) (lockedTask, 
 	if err := lockProjectRole(ctx, tx, user, t.projectID, writers...); err != nil {
 		return t, hiddenAs(err, "task")
 	}
-	err = tx.QueryRow(ctx, `SELECT version, status FROM tasks WHERE id = $1 FOR NO KEY UPDATE`, taskID).Scan(&t.version, &t.status)
+	var declared []byte
+	err = tx.QueryRow(ctx, `SELECT version, status, artifact_spec FROM tasks WHERE id = $1 FOR NO KEY UPDATE`, taskID).Scan(&t.version, &t.status, &declared)
 	if err != nil {
+		return t, err
+	}
+	if t.artifactKind, err = artifactKind(declared); err != nil {
 		return t, err
 	}
 	// A second statement, for the first one's snapshot may be older than the lock.
@@ -134,6 +142,20 @@ func lockTask(ctx context.Context, tx pgx.Tx, user, taskID string) (lockedTask, 
 		return t, nil
 	}
 	return t, err
+}
+
+// artifactKind is the kind that a stored declaration names, "" when there is none.
+func artifactKind(declared []byte) (string, error) {
+	var spec struct {
+		Kind string `json:"kind"`
+	}
+	if declared == nil {
+		return "", nil
+	}
+	if err := json.Unmarshal(declared, &spec); err != nil {
+		return "", fmt.Errorf("read the artifact declaration: %w", err)
+	}
+	return spec.Kind, nil
 }
 
 func (t lockedTask) permits(req workflow.PatchTask) error {

@@ -10,7 +10,7 @@ import (
 )
 
 func violation(path, format string, args ...any) *contracts.Error {
-	return &contracts.Error{Code: contracts.CodeContractViolation, Path: path, Detail: fmt.Sprintf(format, args...)}
+	return &contracts.Error{Code: contracts.CodeContractViolation, Contract: Version, Path: path, Detail: fmt.Sprintf(format, args...)}
 }
 
 // quote writes a stranger's text into a message: escaped, and cut to 40 characters.

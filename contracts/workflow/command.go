@@ -69,6 +69,8 @@ type Facts struct {
 	SessionSeen bool
 	// Event is the body of a CommandEvent.
 	Event *Event
+	// FollowUpConflict says that a task of a follow-up's id exists and came from other input.
+	FollowUpConflict bool
 	// Contract is the frozen contract; ContractIntact that its bytes still have the frozen digest.
 	// They are set for terminal events.
 	Contract       *Contract

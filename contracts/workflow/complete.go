@@ -4,6 +4,7 @@ package workflow
 
 import (
 	"countersign/contracts"
+	"countersign/contracts/canonjson"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -16,8 +17,20 @@ type CompleteTask struct {
 	Payload         jsontext.Value `json:"payload,omitzero"`
 }
 
-// Check refuses both and neither.
+// DecodeCompletion reads the body of a completion; its payload is left to worker-completion/v1.
+func DecodeCompletion(data []byte) (CompleteTask, error) {
+	var r CompleteTask
+	parts, err := canonjson.DecodeAround(data, &r, "payload")
+	if err != nil {
+		return r, err
+	}
+	r.Payload = parts["payload"]
+	return r, Validate(&r)
+}
+
+// Check refuses both and neither. An explicit null is no payload.
 func (r *CompleteTask) Check() error {
+	absentOrObject(&r.Payload)
 	if (r.ResultSummary == nil) == (r.Payload == nil) {
 		return contracts.Invalid("$", "give exactly one of result_summary and payload")
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"countersign/contracts"
+	"countersign/contracts/completion"
 )
 
 // activityID is the execution id, with /2, /3 … when the attempt was armed again.
@@ -35,7 +36,29 @@ func decideEvent(s State, c Command, f Facts) Decision {
 	if refusal := checkSession(a, e, f); refusal != nil {
 		return Decision{Refusal: refusal}
 	}
-	return advance(s, f)
+	var p Payload
+	if a.Purpose == PurposeWork {
+		p = e.payload()
+	}
+	switch {
+	case p.Violation != nil:
+		return violated(s, f, p)
+	case f.FollowUpConflict:
+		return refuse(contracts.CodeFollowUpConflict, "a task with a follow-up's id exists and came from other input")
+	}
+	return advance(s, f, p)
+}
+
+// violated ends the attempt for a payload outside its contract. The call is refused, and recorded.
+func violated(s State, f Facts, p Payload) Decision {
+	d := newStep(s, f)
+	d.Payload, d.EventRecorded = p, true
+	id := d.Step.Active.ExecutionID
+	d.end(AttemptFailed, OutcomeViolation, ReasonContractViolation)
+	d.entry(EntryFailed, id, map[string]any{"reason": string(ReasonContractViolation), "path": p.Violation.Path, "said": p.Violation.Detail})
+	d.block(id, ReasonContractViolation)
+	d.Step.Answer.Refusal = &contracts.Error{Code: contracts.CodeContractViolation, Contract: p.Violation.Contract}
+	return *d
 }
 
 // HeldOff refuses a call that does not come from the attempt's holder, or comes after its end. An
@@ -115,12 +138,13 @@ func checkSession(a *Attempt, e *Event, f Facts) *contracts.Error {
 }
 
 // advance records an event that nothing speaks against.
-func advance(s State, f Facts) Decision {
+func advance(s State, f Facts, p Payload) Decision {
 	e := f.Event
 	a := *f.Subject
 	a.LastEvent = e.Sequence
 	d := newStep(s, f)
 	d.Step.Active = &a
+	d.Payload, d.EventRecorded = p, true
 	after := AttemptCompleted
 	switch e.State {
 	case EventPreparing:
@@ -171,13 +195,13 @@ func (d *Decision) nodeGaveUp(f Facts) {
 		d.block(id, ReasonAttemptInterrupted)
 		return
 	}
-	outcome := OutcomeFailed
-	if e.Refusal != nil {
-		outcome = OutcomeRefused
+	outcome, reason := OutcomeFailed, ReasonAttemptFailed
+	if r := d.Payload.Refusal; r != nil {
+		outcome, reason = OutcomeRefused, Reason(completion.BlockedReason(r.Kind))
 	}
-	d.end(AttemptFailed, outcome, ReasonAttemptFailed)
-	d.entry(EntryFailed, id, withReason(said, ReasonAttemptFailed))
-	d.block(id, ReasonAttemptFailed)
+	d.end(AttemptFailed, outcome, reason)
+	d.entry(EntryFailed, id, withReason(said, reason))
+	d.block(id, reason)
 }
 
 func withReason(data map[string]any, reason Reason) map[string]any {

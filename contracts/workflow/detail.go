@@ -10,19 +10,22 @@ import (
 
 // Detail is one revision as operators and nodes read it.
 type Detail struct {
-	WorkflowID      string              `json:"workflow_id"`
-	TaskID          string              `json:"task_id"`
-	Revision        int                 `json:"revision"`
-	Contract        jsontext.Value      `json:"contract"`
-	ContractDigest  string              `json:"contract_digest"`
-	Phase           Phase               `json:"phase"`
-	CandidateCommit *string             `json:"candidate_commit"`
-	ActiveAttempt   *AttemptView        `json:"active_attempt"`
-	Attempts        []AttemptView       `json:"attempts"`
-	Reason          *Reason             `json:"reason"`
-	Feedback        []CriterionFeedback `json:"feedback"`
-	ReceiptID       *string             `json:"receipt_id"`
-	History         []HistoryEntry      `json:"history"`
+	WorkflowID      string         `json:"workflow_id"`
+	TaskID          string         `json:"task_id"`
+	Revision        int            `json:"revision"`
+	Contract        jsontext.Value `json:"contract"`
+	ContractDigest  string         `json:"contract_digest"`
+	Phase           Phase          `json:"phase"`
+	CandidateCommit *string        `json:"candidate_commit"`
+	ActiveAttempt   *AttemptView   `json:"active_attempt"`
+	Attempts        []AttemptView  `json:"attempts"`
+	Reason          *Reason        `json:"reason"`
+	// Refusal is the worker's typed refusal, when that is why the revision is blocked: its question,
+	// dependency or proposed split.
+	Refusal   jsontext.Value      `json:"refusal,omitzero"`
+	Feedback  []CriterionFeedback `json:"feedback"`
+	ReceiptID *string             `json:"receipt_id"`
+	History   []HistoryEntry      `json:"history"`
 	// NextAfter is the last sequence of this page, or what was asked for when the page is empty.
 	NextAfter int         `json:"next_after"`
 	Temporal  TemporalRef `json:"temporal"`
@@ -78,19 +81,21 @@ type TemporalRef struct {
 
 // Projection is the compact view of a task's current revision in task answers.
 type Projection struct {
-	WorkflowID      string     `json:"workflow_id"`
-	Revision        int        `json:"revision"`
-	Phase           Phase      `json:"phase"`
-	Attempt         int        `json:"attempt"`
-	CandidateCommit *string    `json:"candidate_commit"`
-	Reason          *Reason    `json:"reason"`
-	Profile         ProfileRef `json:"profile"`
-	Verifier        ProfileRef `json:"verifier"`
-	ActivePurpose   *Purpose   `json:"active_purpose"`
-	LeaseExpiresAt  *time.Time `json:"lease_expires_at"`
-	DeadlineAt      *time.Time `json:"deadline_at"`
-	LeaseExpired    bool       `json:"lease_expired"`
-	UpdatedAt       time.Time  `json:"updated_at"`
+	WorkflowID      string  `json:"workflow_id"`
+	Revision        int     `json:"revision"`
+	Phase           Phase   `json:"phase"`
+	Attempt         int     `json:"attempt"`
+	CandidateCommit *string `json:"candidate_commit"`
+	Reason          *Reason `json:"reason"`
+	// Refusal is what Detail.Refusal is.
+	Refusal        jsontext.Value `json:"refusal,omitzero"`
+	Profile        ProfileRef     `json:"profile"`
+	Verifier       ProfileRef     `json:"verifier"`
+	ActivePurpose  *Purpose       `json:"active_purpose"`
+	LeaseExpiresAt *time.Time     `json:"lease_expires_at"`
+	DeadlineAt     *time.Time     `json:"deadline_at"`
+	LeaseExpired   bool           `json:"lease_expired"`
+	UpdatedAt      time.Time      `json:"updated_at"`
 }
 
 // ProfileRef names a frozen profile.

@@ -43,7 +43,7 @@ type Event struct {
 	EvidencePath      *string        `json:"evidence_path,omitzero" validate:"omitempty,max=1024,text,relpath"`
 	CleanWorkspace    *bool          `json:"clean_workspace,omitzero"`
 	Completion        jsontext.Value `json:"completion,omitzero"`
-	ResultSummary     *string        `json:"result_summary,omitzero" validate:"omitempty,max=10000"`
+	ResultSummary     *string        `json:"result_summary,omitzero"`
 	Refusal           jsontext.Value `json:"refusal,omitzero"`
 	Verdict           *Verdict       `json:"verdict,omitzero"`
 	Reason            *string        `json:"reason,omitzero" validate:"omitempty,notblank,max=2000,text"`

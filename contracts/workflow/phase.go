@@ -87,9 +87,15 @@ const (
 	ReasonVerdictMissing      Reason = "verdict_missing"
 	ReasonVerdictInvalid      Reason = "verdict_invalid"
 	ReasonWorkBudgetExhausted Reason = "work_budget_exhausted"
+	ReasonContractViolation   Reason = "contract_violation"
 	ReasonAuthorityRevoked    Reason = "authority_revoked"
 	ReasonNodeRevoked         Reason = "node_revoked"
 	ReasonOrchestrationLost   Reason = "orchestration_lost"
+	// The refusals of a worker, by kind.
+	ReasonRefusedAwaitingOperator    Reason = "refused_awaiting_operator"
+	ReasonRefusedUnderspecified      Reason = "refused_underspecified"
+	ReasonRefusedScopeExceeded       Reason = "refused_scope_exceeded"
+	ReasonRefusedBlockedOnDependency Reason = "refused_blocked_on_dependency"
 	// ReasonCancelled is an attempt's reason only: its revision was cancelled.
 	ReasonCancelled Reason = "cancelled"
 )

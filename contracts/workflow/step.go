@@ -54,7 +54,8 @@ type Ended struct {
 }
 
 // Answer is the recorded answer to a command: the event's answer, or a refusal that was recorded
-// because it changed something (an expiry that the event ran into).
+// because it changed something: an expiry that the event ran into, or a payload that violated its
+// contract (whose path and detail, a stranger's text, stay in the database).
 type Answer struct {
 	Event   *EventAnswer     `json:"event,omitzero"`
 	Refusal *contracts.Error `json:"refusal,omitzero"`
@@ -67,6 +68,10 @@ type Decision struct {
 	Step    *Step
 	// Entries are the bodies of the step's history entries, one a kind.
 	Entries []EntryBody
+	// EventRecorded says that the event used up its sequence.
+	EventRecorded bool
+	// Payload is what a worker's terminal event handed in, judged.
+	Payload Payload
 	// Result is what a completed attempt handed in.
 	Result *AttemptResult
 	// Feedback replaces the revision's feedback when a verdict was judged.

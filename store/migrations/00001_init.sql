@@ -84,11 +84,16 @@ CREATE TABLE tasks (
     version         integer NOT NULL DEFAULT 1 CHECK (version >= 1),
     labels          text[] NOT NULL DEFAULT '{}',
     artifact_spec   bytea,  -- canonical JSON
+    derived_from    bytea,  -- of a follow-up: the item of the proposed split, as sent
+    ledger_entries  integer NOT NULL DEFAULT 0,  -- what the ledger must hold, so that a removed
+    ledger_head     text NOT NULL DEFAULT '',    -- last entry shows
     created_by      text NOT NULL REFERENCES users,
     created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at      timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE INDEX tasks_by_project ON tasks (project_id, created_at DESC, id DESC);
+CREATE INDEX tasks_waiting ON tasks (project_id) WHERE status IN ('refused', 'failed');
+CREATE INDEX tasks_by_parent ON tasks (parent_task_id) WHERE parent_task_id IS NOT NULL;
 CREATE INDEX tasks_by_project_status ON tasks (project_id, status, created_at DESC, id DESC);
 
 -- Bodies that commands and rows name by digest: contracts, events, verdicts. Bytes as given, so that
@@ -124,6 +129,7 @@ CREATE TABLE revisions (
     candidate_commit     text,
     worker_execution_id  text,            -- the work attempt that made the candidate
     work_attempts        integer NOT NULL DEFAULT 0,
+    refusal              bytea,           -- normalised, of the worker that could not go on
     feedback             bytea NOT NULL DEFAULT '[]',  -- of the last verdict, canonical JSON
     receipt_id           text,
     run_id               text,            -- of the Temporal run that last adopted the revision
@@ -135,6 +141,7 @@ CREATE TABLE revisions (
     checked_at           timestamptz NOT NULL DEFAULT clock_timestamp(),  -- when Temporal was last asked about it
     CONSTRAINT revisions_number UNIQUE (task_id, number),
     CHECK ((phase = 'blocked') = (reason IS NOT NULL)),
+    CHECK (refusal IS NULL OR phase = 'blocked'),
     CHECK ((phase IN ('accepted', 'blocked', 'cancelled')) = (ended_at IS NOT NULL))
 );
 -- A new revision needs the one before blocked or cancelled.
@@ -183,6 +190,8 @@ CREATE TABLE executions (
     ended_at            timestamptz,
     result_commit       text,
     evidence_path       text,
+    result_summary      bytea,   -- UTF-8 as sent, or the completion's summary
+    completion          bytea,   -- normalised
     outcome             text,
     reason              text,
     last_event          integer NOT NULL DEFAULT 0,
@@ -205,6 +214,7 @@ CREATE TABLE events (
     sequence     integer NOT NULL CHECK (sequence BETWEEN 1 AND 64),
     body_sha256  text NOT NULL REFERENCES payloads,
     at           timestamptz NOT NULL,
+    refusal      bytea,  -- JSON: the recorded refusal of a payload that violated its contract
     PRIMARY KEY (execution_id, sequence)
 );
 
@@ -237,6 +247,19 @@ CREATE TABLE receipts (
     accepted_at      timestamptz NOT NULL
 );
 
+-- Ledger ------------------------------------------------------------------------------------------
+-- Of each task: append-only, each entry holds the hash of the one before it.
+CREATE TABLE ledger (
+    task_id        text NOT NULL REFERENCES tasks,
+    sequence       integer NOT NULL CHECK (sequence >= 1),
+    body           bytea NOT NULL,  -- canonical JSON of workflow.LedgerEntry
+    hash           text NOT NULL,   -- SHA-256 of the body
+    request_sha256 text,            -- of the completion call that wrote it, for its replay
+    refusal        bytea,           -- JSON: what that call was refused with
+    PRIMARY KEY (task_id, sequence)
+);
+CREATE UNIQUE INDEX ledger_request ON ledger (task_id, request_sha256) WHERE request_sha256 IS NOT NULL;
+
 -- Outbox ------------------------------------------------------------------------------------------
 -- What PostgreSQL decided and Temporal, or the executions concerned, have yet to learn.
 CREATE TABLE outbox (
@@ -255,6 +278,6 @@ CREATE INDEX outbox_due ON outbox (locked_until) WHERE sent_at IS NULL;
 CREATE INDEX outbox_start ON outbox (workflow_id) WHERE kind = 'start';
 
 -- +goose Down
-DROP TABLE outbox, receipts, history, events, executions, idempotency, revisions, payloads, tasks,
+DROP TABLE outbox, ledger, receipts, history, events, executions, idempotency, revisions, payloads, tasks,
     tokens, node_accounts, node_projects, nodes, members, projects, users, instance;
 DROP SEQUENCE fencing_tokens;
