@@ -62,7 +62,7 @@ func deleteWorkflow(t *testing.T, s *apitest.Stack, id string) {
 	})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { // the server takes about half a minute
-		_, err := s.Temporal.DescribeWorkflowExecution(t.Context(), activities.TemporalID(id), "")
+		_, err := s.Temporal.DescribeWorkflow(t.Context(), activities.TemporalID(id), "")
 		return err != nil
 	}, 2*time.Minute, 100*time.Millisecond)
 }

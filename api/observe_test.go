@@ -227,5 +227,5 @@ func TestCallsAreMeasuredAndTraced(t *testing.T) {
 
 func label(set attribute.Set, key attribute.Key) string {
 	v, _ := set.Value(key)
-	return v.Emit()
+	return v.String()
 }

@@ -222,14 +222,14 @@ func (g *Gateway) Live(ctx context.Context, workflowID string) (contract.Live, e
 // Closed reports whether Temporal says that the revision's workflow has ended or does not exist.
 // An error means that it could not be asked.
 func (g *Gateway) Closed(ctx context.Context, workflowID string) (bool, error) {
-	d, err := g.Temporal.DescribeWorkflowExecution(ctx, activities.TemporalID(workflowID), "")
+	d, err := g.Temporal.DescribeWorkflow(ctx, activities.TemporalID(workflowID), "")
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 		return true, nil
 	}
 	if err != nil {
 		return false, unavailable(err)
 	}
-	return d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return d.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
 // Healthy reports whether Temporal answers.
