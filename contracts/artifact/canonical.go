@@ -43,6 +43,7 @@ type Canonical struct {
 // for an unknown kind, and otherwise wraps what r or w answered. After an error w holds a part of the
 // bytes, which is worth nothing.
 func Canonicalise(kind Kind, r io.Reader, w io.Writer) (Canonical, error) {
+	r = &steadyReader{r: r}
 	s := &sink{w: w, hash: sha256.New()}
 	var (
 		rows int64

@@ -33,7 +33,7 @@ func canonicalObject(data []byte) ([]byte, error) {
 func readDocument(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
 	if err != nil {
-		return nil, fmt.Errorf("read artifact: %w", err)
+		return nil, err
 	}
 	if len(data) > MaxDocument {
 		return nil, tooLarge

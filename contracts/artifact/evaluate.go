@@ -28,14 +28,14 @@ func Evaluate(kind Kind, canonical io.Reader, criteria []Criterion, ground Groun
 		judges[i] = newJudge(kind, c, ground)
 	}
 	hash := sha256.New()
-	r := io.TeeReader(&stickyReader{r: canonical}, hash)
+	r := io.TeeReader(&steadyReader{r: canonical}, hash)
 	fault, err := show(kind, r, judges)
 	if err != nil {
 		return nil, err
 	}
 	// The rest counts for the hash, also behind a fault.
 	if _, err := io.Copy(io.Discard, r); err != nil {
-		return nil, fmt.Errorf("read artifact: %w", err)
+		return nil, err
 	}
 	evidence := evidence{hash: hashText(hash), fault: fault}
 	results := make([]Result, len(criteria))

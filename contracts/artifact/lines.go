@@ -67,28 +67,11 @@ func (l *lineReader) fill() error {
 			l.buf = grown
 		}
 	}
-	n, err := readSome(l.r, l.buf[l.end:])
+	n, err := l.r.Read(l.buf[l.end:])
 	l.end += l.folder.fold(l.buf[l.end : l.end+n])
 	if err == io.EOF {
 		l.done = true
 		return nil
 	}
 	return err
-}
-
-// readSome reads at least one byte or fails, so that a reader that answers nothing for ever cannot
-// hold us.
-func readSome(r io.Reader, b []byte) (int, error) {
-	for range 100 {
-		n, err := r.Read(b)
-		switch {
-		case err == io.EOF:
-			return n, io.EOF
-		case err != nil:
-			return n, fmt.Errorf("read artifact: %w", err)
-		case n > 0:
-			return n, nil
-		}
-	}
-	return 0, fmt.Errorf("read artifact: %w", io.ErrNoProgress)
 }

@@ -22,6 +22,7 @@ type objectWriter struct {
 	line     int      // of pos
 	members  []member // of all open objects, the outermost first
 	keyLines []int    // of members, when lines is set
+	nfc      nfcState // of the string being read; here, so that it is not made anew
 }
 
 // member is where a member stands in out, from the quotation mark of its key to the end of its value.
@@ -77,7 +78,14 @@ func (w *objectWriter) peek() byte {
 	return 0
 }
 
+// space skips white space, of which most places have none.
 func (w *objectWriter) space() {
+	if w.pos < len(w.src) && w.src[w.pos] <= ' ' {
+		w.skipSpace()
+	}
+}
+
+func (w *objectWriter) skipSpace() {
 	for ; w.pos < len(w.src); w.pos++ {
 		switch w.src[w.pos] {
 		case ' ', '\t':

@@ -12,7 +12,6 @@ import (
 
 // foldReport writes a bundle's canonical form, and text for everything else.
 func foldReport(r io.Reader, s *sink) error {
-	r = &stickyReader{r: r}
 	read, is, err := readBundle(r)
 	switch {
 	case err != nil:
@@ -86,18 +85,3 @@ func isBundle(r io.Reader) bool {
 
 // anyJSON reads what is valid by the grammar alone.
 var anyJSON = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-// stickyReader answers its first error again and again, so that whoever reads on learns of it.
-type stickyReader struct {
-	r   io.Reader
-	err error
-}
-
-func (s *stickyReader) Read(b []byte) (int, error) {
-	if s.err != nil {
-		return 0, s.err
-	}
-	n, err := s.r.Read(b)
-	s.err = err
-	return n, err
-}

@@ -25,7 +25,7 @@ func foldText(r io.Reader, s *sink) error {
 		opened bool // past the first three bytes
 	)
 	for {
-		n, err := readSome(r, buf[kept:])
+		n, err := r.Read(buf[kept:])
 		if err != nil && err != io.EOF {
 			return err
 		}

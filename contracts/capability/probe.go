@@ -94,4 +94,8 @@ func (s *Selection) picksOne(eligible []string) bool {
 	return first >= 0 && !slices.Contains(eligible[first+1:], s.Winner)
 }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+// blank reports a text that shows nothing.
+func blank(s string) bool {
+	folded, _ := fold(s)
+	return strings.TrimSpace(folded) == ""
+}

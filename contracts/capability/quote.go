@@ -4,7 +4,6 @@ package capability
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -69,7 +68,8 @@ func Quote(provider map[string]string) Excerpt {
 	return e
 }
 
-// escape leaves no bracket and nothing unseen in text; html.UnescapeString undoes it.
+// escape leaves no bracket and nothing unseen in text. An HTML reader undoes it, but for the control
+// characters that HTML cannot name.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, string(utf8.RuneError)) {
@@ -87,11 +87,9 @@ func cut(text string, limit int) (string, bool) {
 	if utf8.RuneCountInString(text) <= limit {
 		return text, false
 	}
-	kept := []rune(text)[:limit]
-	const longestReference = len("&#x10ffff;")
-	tail := kept[max(0, limit-longestReference):]
-	if i := slices.Index(tail, '&'); i >= 0 && !slices.Contains(tail[i:], ';') {
-		kept = kept[:limit-len(tail)+i]
+	kept := string([]rune(text)[:limit])
+	if i := strings.LastIndexByte(kept, '&'); i > strings.LastIndexByte(kept, ';') {
+		kept = kept[:i]
 	}
-	return string(kept), true
+	return kept, true
 }

@@ -185,5 +185,5 @@ func TestRefThatHoldsASecretIsNotRepeated(t *testing.T) {
 		in.ScopeReceipts[ref] = in.ScopeReceipts[scopeRef]
 	}))
 	require.Equal(t, capability.ActionAttempt, r.Action)
-	require.Equal(t, []string{"scope?[redacted]"}, r.Outcome.AuthorizationReceipts)
+	require.Equal(t, []string{"scope?[***]"}, r.Outcome.AuthorizationReceipts)
 }

@@ -30,7 +30,9 @@ var secretShapes = []secretShape{
 	{regexp.MustCompile(`((\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.))`), wordEnd},
 }
 
-const redacted = "[redacted]"
+// redacted stands for a secret. It is too short to be one itself: else every "secret:" before it would
+// make another.
+const redacted = "[***]"
 
 // SecretLike reports whether text holds a value that looks like a secret: api_key, access_token,
 // password or secret with : or = and 8 or more characters, sk-…, and a few credentials known by

@@ -25,11 +25,12 @@ const (
 	low                        // the underscore
 )
 
-// word is what makes up a word: \w over all of Unicode.
-const word = letter | numeral | low
+// isWord says that c makes up a word: \w over all of Unicode, without the letters of scripts that do
+// not part their words.
+func (c class) isWord() bool { return c&(letter|numeral|low) != 0 && c&unspaced == 0 }
 
 // unspacedScripts are written without blanks, so a letter right before a number does not make it
-// part of an identifier.
+// part of an identifier, and one right after a unit does not make that a longer word.
 var unspacedScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Hangul, unicode.Thai,
 	unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Javanese, unicode.Yi,

@@ -94,7 +94,7 @@ func (l *line) lakhs(i, count int) int {
 func (l *line) stops(start, end int) (number, bool) {
 	r, _, c := l.before(start)
 	zero, _, _ := l.after(start)
-	if c&word != 0 || r == '.' || r == ',' || digitValue(zero) == 0 {
+	if c.isWord() || r == '.' || r == ',' || digitValue(zero) == 0 {
 		return number{}, false
 	}
 	to, groups, small := end, 0, l.atMost255(start)
@@ -199,13 +199,13 @@ func (l *line) isTied(i int) bool {
 	r, w, c := l.before(i)
 	if c&dash != 0 {
 		_, _, c := l.before(i - w)
-		return c&word != 0
+		return c.isWord()
 	}
 	switch r {
 	case '.', ',', ':', '/', '\'', '’', '#', '^', '+':
 		return true
 	}
-	return c&word != 0
+	return c.isWord()
 }
 
 // parts splits a number that is grouped by blanks into the numbers between them.

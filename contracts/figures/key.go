@@ -3,8 +3,8 @@
 package figures
 
 import (
-	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -85,8 +85,7 @@ func trimDecimals(s string) string {
 // splitPower takes 1.5×10^6 apart into 1.5 and 6; the mantissa of 10^6 is 1.
 func splitPower(text string) (mantissa, tens string) {
 	if base, tens, ok := strings.Cut(text, "^"); ok {
-		text = base
-		return mantissaOf(text), tens
+		return mantissaOf(base), tens
 	}
 	i := strings.IndexFunc(text, func(r rune) bool {
 		return r == '⁺' || r == '⁻' || r >= utf8.RuneSelf && strings.ContainsRune(superscripts, r)
@@ -95,7 +94,9 @@ func splitPower(text string) (mantissa, tens string) {
 }
 
 func mantissaOf(base string) string {
-	mantissa := strings.TrimRight(strings.TrimSuffix(base, "10"), "×x*·⋅ \t\u00a0\u2009\u202f")
+	mantissa := strings.TrimRightFunc(strings.TrimSuffix(base, "10"), func(r rune) bool {
+		return isTimes(r) || unicode.IsSpace(r)
+	})
 	if mantissa == "" {
 		return "1"
 	}
@@ -124,9 +125,6 @@ func tensOf(s string) int {
 
 // shift moves the point of a plain decimal by tens places and drops the zeros that this leaves in front.
 func shift(decimal string, tens int) string {
-	if strings.Contains(decimal, "/") {
-		return decimal + "e" + strconv.Itoa(tens)
-	}
 	whole, decimals, _ := strings.Cut(decimal, ".")
 	if tens >= 0 {
 		if missing := tens - len(decimals); missing > 0 {

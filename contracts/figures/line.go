@@ -120,19 +120,19 @@ func (l *line) after(i int) (rune, int, class) {
 // opens says that a word may start at i.
 func (l *line) opens(i int) bool {
 	_, _, c := l.before(i)
-	return c&word == 0 || l.apart(i)
+	return !c.isWord() || l.apart(i)
 }
 
 // closes says that a word may end at i.
 func (l *line) closes(i int) bool {
 	_, _, c := l.after(i)
-	return c&word == 0 || l.apart(i)
+	return !c.isWord() || l.apart(i)
 }
 
 // clear says that neither letter nor number stands at i.
 func (l *line) clear(i int) bool {
 	_, _, c := l.after(i)
-	return c&(letter|numeral) == 0 || l.apart(i)
+	return !c.isWord() || c&low != 0 || l.apart(i)
 }
 
 // digitAt is the number of bytes of the digit at i, 0 when there is none.

@@ -85,7 +85,7 @@ func (l *line) leadingDot(i, previous int) (start int, ok bool) {
 		return 0, false
 	}
 	r, _, c := l.before(start)
-	return start, c&word == 0 && r != '.' && r != ',' || l.apart(start)
+	return start, !c.isWord() && r != '.' && r != ',' || l.apart(start)
 }
 
 // fractionAt reads a decimal sign and digits, and returns i when there are none.

@@ -9,12 +9,12 @@ import (
 
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
-// vulgarFractions are the decimals of fractions in one code point. What has no end as a decimal keeps
-// its fraction.
+// vulgarFractions are the decimals of fractions in one code point. What has no end as a decimal stays
+// as it is.
 var vulgarFractions = map[rune]string{
 	'½': ".5", '¼': ".25", '¾': ".75", '⅕': ".2", '⅖': ".4", '⅗': ".6", '⅘': ".8",
 	'⅛': ".125", '⅜': ".375", '⅝': ".625", '⅞': ".875", '⅒': ".1",
-	'⅓': "+1/3", '⅔': "+2/3", '⅙': "+1/6", '⅚': "+5/6", '⅐': "+1/7", '⅑': "+1/9",
+	'⅓': "⅓", '⅔': "⅔", '⅙': "⅙", '⅚': "⅚", '⅐': "⅐", '⅑': "⅑",
 }
 
 // tenfold adds the power of ten that follows n.

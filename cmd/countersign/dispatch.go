@@ -1,0 +1,120 @@
+// countersign dispatch: a spec from a file becomes a frozen revision.
+
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"countersign/contracts"
+	"countersign/contracts/canonjson"
+	"countersign/contracts/workflow"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+type dispatchCommand struct {
+	File string `arg:"" help:"JSON: a spec, or a whole request {spec, write_context}; - for standard input."`
+}
+
+// Help is shown by --help.
+func (dispatchCommand) Help() string {
+	return `The write context (which server, which project) is filled in when the file has none. Sending the same file
+again gives the same revision: its idempotency_key is kept for ever.
+
+A spec that a synthetic node can do:
+
+  {
+    "task_id": "...", "expected_task_version": 1, "bridge_id": "NODE", "idempotency_key": "try-1",
+    "workspace": "/srv/repo", "base_commit": "<40 hex>", "branch": "work/try-1", "prompt": "...",
+    "profile":  {"profile_id": "worker", "version": 1, "runtime": "synthetic", "instructions": "Do it.", "allow_workspace_writes": true},
+    "verifier": {"profile_id": "verifier", "version": 1, "runtime": "synthetic", "instructions": "Judge it.", "allow_workspace_writes": false},
+    "criteria": [{"id": "builds", "description": "It builds.", "method": "make"}]
+  }
+
+Examples:
+
+  countersign dispatch spec.json
+  jq '.prompt = "Try harder"' spec.json | countersign dispatch -`
+}
+
+// Run dispatches and shows the revision.
+func (c *dispatchCommand) Run(s *session) error {
+	data, err := s.readInput(c.File)
+	if err != nil {
+		return err
+	}
+	request, bare, err := readDispatch(data)
+	if err != nil {
+		return err
+	}
+	r, err := s.remote()
+	if err != nil {
+		return err
+	}
+	if request.WriteContext == (workflow.WriteContext{}) {
+		if err := checkID("task", request.Spec.TaskID); err != nil {
+			return err
+		}
+		task, err := r.Task(s.ctx, request.Spec.TaskID)
+		if err != nil {
+			return err
+		}
+		if request.WriteContext, err = r.WriteContext(s.ctx, task.ProjectID); err != nil {
+			return err
+		}
+	}
+	d, err := r.Dispatch(s.ctx, "", request)
+	if err != nil {
+		return inFile(err, bare)
+	}
+	return s.print(d, func() error {
+		return s.out.Fields(
+			"revision", d.WorkflowID, "task", d.TaskID, "phase", string(d.Phase), "contract", d.ContractDigest,
+			"Temporal", d.Temporal.UIURL, "watch it", "countersign workflow get "+d.TaskID+" --watch",
+		)
+	})
+}
+
+// readDispatch reads a whole request, or a bare spec, which has no member "spec", and holds it to
+// the rules that need no server.
+func readDispatch(data []byte) (request workflow.DispatchRequest, bare bool, err error) {
+	if fault := canonjson.Scan(data); fault != nil {
+		return request, false, fault.Refusal()
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(data, &members); err != nil {
+		return request, false, contracts.Invalid("$", "must be an object")
+	}
+	if _, whole := members["spec"]; whole {
+		err = canonjson.Decode(data, &request)
+	} else {
+		bare = true
+		err = canonjson.Decode(data, &request.Spec)
+	}
+	if err != nil {
+		return request, bare, err
+	}
+	checked := request
+	if checked.WriteContext == (workflow.WriteContext{}) {
+		// It is filled in later; anything that passes will do until then.
+		checked.WriteContext = workflow.WriteContext{Resource: "-", InstanceID: "-"}
+	}
+	return request, bare, inFile(workflow.Validate(&checked), bare)
+}
+
+// inFile turns a path into the request into one into the file that was given.
+func inFile(err error, bare bool) error {
+	refusal, ok := errors.AsType[*contracts.Error](err)
+	if !ok || !bare {
+		return err
+	}
+	at, inSpec := strings.CutPrefix(refusal.Path, "$.spec")
+	if !inSpec {
+		return err
+	}
+	own := *refusal
+	own.Path = "$" + at
+	return &own
+}

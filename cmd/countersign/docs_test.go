@@ -1,0 +1,83 @@
+// The manuals name what there is, and nothing else.
+
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+)
+
+// TestDocumentedVariables: every COUNTERSIGN_ variable that a manual names is one the program reads,
+// and the manual for operators names all of them.
+func TestDocumentedVariables(t *testing.T) {
+	t.Parallel()
+	var cli grammar
+	parser, err := newParser(&cli, os.Stdout, os.Stderr, func(int) {})
+	require.NoError(t, err)
+	read := map[string]bool{"COUNTERSIGN_TEMPORAL": true} // read by package localstack
+	require.NoError(t, kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		if v, ok := node.(*kong.Flag); ok {
+			for _, name := range v.Envs {
+				read[name] = true
+			}
+		}
+		return next(nil)
+	}))
+	named := map[string]bool{}
+	pages, err := filepath.Glob(repository + "/docs/*.md")
+	require.NoError(t, err)
+	for _, page := range append(pages, repository+"/README.md") {
+		data, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, name := range regexp.MustCompile(`COUNTERSIGN_[A-Z_]+[A-Z]`).FindAllString(string(data), -1) {
+			if strings.HasSuffix(page, "operations.md") {
+				named[name] = true
+			}
+			compose := name == "COUNTERSIGN_DB_PASSWORD" || name == "COUNTERSIGN_PORT" || name == "COUNTERSIGN_BIND"
+			require.True(t, read[name] || compose, "%s names %s, which nothing reads", page, name)
+		}
+	}
+	for name := range read {
+		require.True(t, named[name], "docs/operations.md does not name %s", name)
+	}
+}
+
+// TestDocumentedCommands: docs/cli.md has every command, and --help an example where there is much
+// to get wrong.
+func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
+	var cli grammar
+	parser, err := newParser(&cli, os.Stdout, os.Stderr, func(int) {})
+	require.NoError(t, err)
+	page, err := os.ReadFile(repository + "/docs/cli.md")
+	require.NoError(t, err)
+	for _, leaf := range parser.Model.Leaves(true) {
+		path := strings.TrimPrefix(leaf.FullPath(), "countersign ")
+		require.Contains(t, string(page), "`"+path, "docs/cli.md")
+		require.NotEmpty(t, leaf.Help, path)
+	}
+}
+
+// checkDocumentedMetrics: every metric that docs/operations.md names is there.
+func checkDocumentedMetrics(t *testing.T, url string) {
+	resp, err := http.Get(url + "/metrics")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	metrics, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	page, err := os.ReadFile(repository + "/docs/operations.md")
+	require.NoError(t, err)
+	names := regexp.MustCompile("`((?:countersign|http|temporal|go|process)_[a-z_]+)[{*`]").FindAllStringSubmatch(string(page), -1)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		require.Regexp(t, `(?m)^`+name[1], string(metrics))
+	}
+}

@@ -1,0 +1,55 @@
+// What a history entry says beyond its kind, in a few words.
+
+package follow
+
+import (
+	"strings"
+
+	"countersign/cmd/countersign/internal/term"
+	"countersign/contracts/workflow"
+
+	"github.com/go-json-experiment/json"
+)
+
+// noted are the fields of entries that a person wants to see; ids, leases and evidence paths are in
+// the JSON output.
+type noted struct {
+	Reason          string   `json:"reason"`
+	Said            string   `json:"said"`
+	Outcome         string   `json:"outcome"`
+	FailedCriteria  []string `json:"failed_criteria"`
+	ResultCommit    string   `json:"result_commit"`
+	CandidateCommit string   `json:"candidate_commit"`
+	ReceiptID       string   `json:"receipt_id"`
+	By              string   `json:"by"`
+}
+
+// note passes over data it does not understand: a server may be newer than its reader.
+func note(e workflow.HistoryEntry) string {
+	var n noted
+	if json.Unmarshal(e.Data, &n) != nil {
+		return ""
+	}
+	var parts []string
+	add := func(label, value string) {
+		if value != "" {
+			parts = append(parts, label+term.Safe(value))
+		}
+	}
+	add("", n.Outcome)
+	add("", n.Reason)
+	add("failed: ", strings.Join(n.FailedCriteria, ", "))
+	add("said: ", n.Said)
+	add("commit ", abbreviated(n.ResultCommit))
+	add("candidate ", abbreviated(n.CandidateCommit))
+	add("receipt ", n.ReceiptID)
+	add("by ", n.By)
+	return strings.Join(parts, ", ")
+}
+
+func abbreviated(commit string) string {
+	if len(commit) > 12 {
+		return commit[:12]
+	}
+	return commit
+}
