@@ -27,6 +27,10 @@ type grammar struct {
 	Task     taskCommands     `cmd:"" group:"work" help:"Add and read tasks."`
 	Dispatch dispatchCommand  `cmd:"" group:"work" help:"Freeze a spec into a revision and offer it to its node."`
 	Workflow workflowCommands `cmd:"" group:"work" help:"Read, watch and control a task's revision."`
+	Inbox    inboxCommand     `cmd:"" group:"work" help:"List what needs a person, each with its next action."`
+	Ledger   ledgerCommands   `cmd:"" group:"work" help:"Verify a task's ledger."`
+
+	Completion completionCommands `cmd:"" group:"check" help:"Check a worker's payload, without a server."`
 
 	Project     projectCommands `cmd:"" group:"setup" help:"Make and list projects."`
 	Member      memberCommands  `cmd:"" group:"setup" help:"Give users a place in a project."`

@@ -24,6 +24,7 @@ workflow get adds 3 blocked, 4 cancelled, 5 unknown task, 6 unreachable.`
 var groups = []kong.Group{
 	{Key: "start", Title: "On this machine:"},
 	{Key: "work", Title: "Tasks and revisions:"},
+	{Key: "check", Title: "Without a server:"},
 	{Key: "setup", Title: "Setup:"},
 	{Key: "deploy", Title: "Deployment:"},
 	{Key: "other", Title: "Other:"},

@@ -43,9 +43,14 @@ compdef _countersign countersign
 `,
 	"fish": `function __countersign_complete
   set -l words (commandline -opc) (commandline -ct)
-  countersign __complete -- $words[2..] 2>/dev/null
+  set -l found (countersign __complete -- $words[2..] 2>/dev/null)
+  if set -q found[1]
+    printf '%s\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c countersign -a '(__countersign_complete)'
+complete -c countersign -f -a '(__countersign_complete)'
 `,
 }
 

@@ -33,14 +33,14 @@ func ParseCriterion(value string) (Criterion, error) {
 		return Criterion{severity, DefaultPolicy()}, err
 	}
 	var w struct {
-		Severity *present[string] `json:"severity"`
+		Severity member[string] `json:"severity"`
 		policyWire
 	}
 	if err := canonjson.Decode([]byte(value), &w); err != nil {
 		return Criterion{}, err
 	}
 	c := Criterion{Strict, w.policy()}
-	if w.Severity != nil {
+	if w.Severity.given {
 		var err error
 		if c.Severity, err = parseSeverity("$.severity", w.Severity.value); err != nil {
 			return Criterion{}, err

@@ -90,9 +90,9 @@ func ParseBundle(data []byte) (Bundle, error) {
 		return Bundle{}, err
 	}
 	switch {
-	case w.Body == nil:
+	case !w.Body.given:
 		return Bundle{}, contracts.Invalid("$.body", "required")
-	case w.Figures == nil:
+	case !w.Figures.given:
 		return Bundle{}, contracts.Invalid("$.figures", "required")
 	}
 	b := Bundle{Body: foldLines(w.Body.value), Figures: make([]Figure, len(w.Figures.value))}
@@ -111,46 +111,38 @@ func foldLines(s string) string {
 }
 
 type bundleWire struct {
-	Body    *present[string]       `json:"body"`
-	Figures *present[[]figureWire] `json:"figures"`
+	Body    member[string]       `json:"body"`
+	Figures member[[]figureWire] `json:"figures"`
 }
 
 type figureWire struct {
-	Value  *present[string]     `json:"value"`
-	Unit   *present[string]     `json:"unit"`
-	Label  *present[string]     `json:"label"`
-	Anchor *present[anchorWire] `json:"anchor"`
+	Value  member[string]     `json:"value"`
+	Unit   member[string]     `json:"unit"`
+	Label  member[string]     `json:"label"`
+	Anchor member[anchorWire] `json:"anchor"`
 }
 
 type anchorWire struct {
-	Kind *present[string] `json:"kind"`
-	Ref  *present[string] `json:"ref"`
+	Kind member[string] `json:"kind"`
+	Ref  member[string] `json:"ref"`
 }
 
 func (w figureWire) figure(path string) (Figure, error) {
 	switch {
-	case w.Value == nil:
+	case !w.Value.given:
 		return Figure{}, contracts.Invalid(path+".value", "required")
-	case w.Anchor == nil:
+	case !w.Anchor.given:
 		return Figure{}, contracts.Invalid(path+".anchor", "required")
 	}
-	f := Figure{Value: w.Value.value}
-	if w.Unit != nil {
-		f.Unit = w.Unit.value
-	}
-	if w.Label != nil {
-		f.Label = w.Label.value
-	}
-	var err error
-	f.Anchor, err = w.Anchor.value.anchor(path + ".anchor")
-	return f, err
+	anchor, err := w.Anchor.value.anchor(path + ".anchor")
+	return Figure{Value: w.Value.value, Unit: w.Unit.value, Label: w.Label.value, Anchor: anchor}, err
 }
 
 func (w anchorWire) anchor(path string) (Anchor, error) {
 	switch {
-	case w.Kind == nil:
+	case !w.Kind.given:
 		return Anchor{}, contracts.Invalid(path+".kind", "required")
-	case w.Ref == nil:
+	case !w.Ref.given:
 		return Anchor{}, contracts.Invalid(path+".ref", "required")
 	}
 	a := Anchor{Kind: w.Kind.value, Ref: w.Ref.value}
@@ -174,14 +166,17 @@ func isContentHash(ref string) bool {
 	return ok && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// present is a member that may be absent but not null. A pointer to it is nil when it is absent; null
-// reaches the method below, where a plain pointer would swallow it.
-type present[T any] struct{ value T }
+// member is a member that may be absent but not null, which a pointer would take for absent.
+type member[T any] struct {
+	value T
+	given bool
+}
 
 // UnmarshalJSONFrom refuses null and leaves the rest to the type.
-func (r *present[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (m *member[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() == 'n' {
 		return contracts.Invalid("$", "null is not allowed")
 	}
-	return json.UnmarshalDecode(d, &r.value)
+	m.given = true
+	return json.UnmarshalDecode(d, &m.value)
 }

@@ -48,23 +48,26 @@ func ParsePolicy(data []byte) (Policy, error) {
 
 // policyWire tells an absent member from an empty one; null is neither.
 type policyWire struct {
-	MaterialityMin *present[int64]    `json:"materiality_min"`
-	Units          *present[[]string] `json:"units"`
-	Allowlist      *present[[]string] `json:"allowlist"`
+	MaterialityMin member[int64]            `json:"materiality_min"`
+	Units          member[[]member[string]] `json:"units"`
+	Allowlist      member[[]member[string]] `json:"allowlist"`
 }
 
 func (w policyWire) policy() Policy {
 	p := DefaultPolicy()
-	if w.MaterialityMin != nil {
+	if w.MaterialityMin.given {
 		p.MaterialityMin = w.MaterialityMin.value
 	}
-	if w.Units != nil {
-		p.Units = w.Units.value
-	}
-	if w.Allowlist != nil {
-		p.Allowlist = w.Allowlist.value
-	}
+	p.Units, p.Allowlist = values(w.Units.value), values(w.Allowlist.value)
 	return p
+}
+
+func values(members []member[string]) []string {
+	var all []string
+	for _, m := range members {
+		all = append(all, m.value)
+	}
+	return all
 }
 
 // Tokenizer finds the numbers of texts under one policy. It never changes and may be shared.

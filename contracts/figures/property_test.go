@@ -60,7 +60,9 @@ func thousands(whole, sign string) string {
 	return whole
 }
 
-func itoa(n int) string { return string([]rune("0123456789")[n/10]) + string([]rune("0123456789")[n%10]) }
+func itoa(n int) string {
+	return string([]rune("0123456789")[n/10]) + string([]rune("0123456789")[n%10])
+}
 
 func inDigits(text string, zero rune) string {
 	return strings.Map(func(r rune) rune {
