@@ -97,13 +97,14 @@ func TestRule03AtomicSteps(t *testing.T) {
 		act         func(s *apitest.Stack) func() apitest.Answer
 		before      workflow.Phase
 		after       workflow.Phase
+		status      int // of the call that goes through
 	}{
 		"worker result and verifier offer": {
 			"executions", "NEW.purpose = 'verify'", func(s *apitest.Stack) func() apitest.Answer {
 				h := s.Claim().Run()
 				e := h.Completed(candidate)
 				return again(h, e)
-			}, workflow.PhaseRunning, workflow.PhaseAwaitingVerification,
+			}, workflow.PhaseRunning, workflow.PhaseAwaitingVerification, http.StatusOK,
 		},
 		"failed criterion and correction offer": {
 			"executions", "NEW.number = 2", func(s *apitest.Stack) func() apitest.Answer {
@@ -112,7 +113,7 @@ func TestRule03AtomicSteps(t *testing.T) {
 				e := h.Completed(candidate)
 				e.Verdict = h.Verdict("tests")
 				return again(h, e)
-			}, workflow.PhaseVerifying, workflow.PhaseOffered,
+			}, workflow.PhaseVerifying, workflow.PhaseOffered, http.StatusOK,
 		},
 		"all-pass verdict, receipt and task": {
 			"receipts", "true", func(s *apitest.Stack) func() apitest.Answer {
@@ -121,7 +122,20 @@ func TestRule03AtomicSteps(t *testing.T) {
 				e := h.Completed(candidate)
 				e.Verdict = h.Verdict()
 				return again(h, e)
-			}, workflow.PhaseVerifying, workflow.PhaseAccepted,
+			}, workflow.PhaseVerifying, workflow.PhaseAccepted, http.StatusOK,
+		},
+		"contract violation and free slot": {
+			"ledger", "true", func(s *apitest.Stack) func() apitest.Answer {
+				h := s.Claim().Run()
+				e := h.Completed(candidate)
+				e.Completion = []byte(`{"summary":""}`)
+				return again(h, e)
+			}, workflow.PhaseRunning, workflow.PhaseBlocked, http.StatusUnprocessableEntity,
+		},
+		"refusal and follow-ups": {
+			"tasks", "NEW.parent_task_id IS NOT NULL", func(s *apitest.Stack) func() apitest.Answer {
+				return again(s.Claim().Run(), workflow.Event{State: workflow.EventFailed, Refusal: []byte(split)})
+			}, workflow.PhaseRunning, workflow.PhaseBlocked, http.StatusOK,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +153,7 @@ func TestRule03AtomicSteps(t *testing.T) {
 			sound(t, s)
 			_, err = s.Pool.Exec(t.Context(), `DROP FUNCTION break_it CASCADE`)
 			require.NoError(t, err)
-			eventually(t, "the same call goes through once the database does", func() bool { return call().Status == http.StatusOK })
+			eventually(t, "the same call goes through once the database does", func() bool { return call().Status == c.status })
 			require.Equal(t, c.after, s.Detail(d.TaskID).Phase)
 			sound(t, s)
 		})
