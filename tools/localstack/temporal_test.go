@@ -54,9 +54,9 @@ func startWorkflow(t *testing.T, address, id, phase string) {
 
 func requireRunning(t *testing.T, address, id string) {
 	t.Helper()
-	d, err := dialTemporal(t, address).DescribeWorkflowExecution(t.Context(), id, "")
+	d, err := dialTemporal(t, address).DescribeWorkflow(t.Context(), id, "")
 	require.NoError(t, err)
-	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, d.GetWorkflowExecutionInfo().GetStatus())
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, d.Status)
 }
 
 func TestTemporalKeepsItsWorkflows(t *testing.T) {
