@@ -36,7 +36,7 @@ import (
 // bound is how long a test waits for anything.
 const bound = 2 * time.Minute
 
-// startDev runs a development server in this process, on short leases, until the test ends.
+// startDev runs a development server in this process until the test ends.
 func startDev(t *testing.T) devfile.File {
 	t.Helper()
 	localstack.PostgresURL(t) // installs the programs where they are missing
@@ -48,7 +48,7 @@ func startDev(t *testing.T) devfile.File {
 	dir := t.TempDir()
 	go func() {
 		ended <- devstack.Run(ctx, devstack.Options{
-			Dir: dir, Durations: deploy.Durations{Lease: 4 * time.Second, Deadline: time.Minute}, Version: "test", Console: t.Output(), LogLevel: slog.LevelWarn,
+			Dir: dir, Durations: deploy.Durations{Lease: 30 * time.Second, Deadline: 5 * time.Minute}, Version: "test", Console: t.Output(), LogLevel: slog.LevelWarn,
 			Ready: func(_ context.Context, f devfile.File) error { ready <- f; return nil },
 		})
 	}()
