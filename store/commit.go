@@ -181,9 +181,11 @@ func (k *commit) replay(ctx context.Context) error {
 func (k *commit) lock(ctx context.Context) (workflow.State, error) {
 	var current currentRow
 	b := &pgx.Batch{}
-	if k.command.Kind == workflow.CommandClaim || k.command.Kind == workflow.CommandEvent {
+	var node authority
+	byNode := k.command.Kind == workflow.CommandClaim || k.command.Kind == workflow.CommandEvent
+	if byNode {
 		account, runtime := k.frozen.account(k.purpose)
-		queueAuthority(b, k.frozen.NodeID, k.frozen.ProjectID, account, runtime, k.command.Kind == workflow.CommandClaim, &k.facts.Authority)
+		queueAuthority(b, k.frozen.NodeID, k.frozen.ProjectID, account, runtime, &node)
 	}
 	b.Queue(`SELECT version, ledger_entries, ledger_head FROM tasks WHERE id = $1 FOR NO KEY UPDATE`, k.frozen.TaskID).
 		QueryRow(func(row pgx.Row) error {
@@ -216,6 +218,9 @@ func (k *commit) lock(ctx context.Context) (workflow.State, error) {
 	b.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(&k.facts.Now) })
 	if err := k.tx.SendBatch(ctx, b).Close(); err != nil {
 		return workflow.State{}, err
+	}
+	if byNode {
+		k.facts.Authority = node.refusal(k.command.Kind == workflow.CommandClaim)
 	}
 	k.facts.Lease, k.facts.Deadline = k.frozen.Lease, k.frozen.Deadline
 	fresh := &k.facts.Fresh

@@ -31,40 +31,36 @@ type Execution struct {
 	Authority *contracts.Error
 }
 
-// NodeExecution is the node's own execution of that id; another node's is as unknown as none.
+// ownedRow is an execution and what its node's authority rests on.
+type ownedRow struct {
+	executionRow
+	NodeStatus workflow.NodeStatus
+	ForProject bool // the node may work for the project
+	ForAccount bool // the node has the account of the attempt's profile, or none is needed
+	Now        time.Time
+}
+
+// NodeExecution is the node's own execution of that id; another node's is as unknown as none. It is one
+// read without locks: what is decided on it is asked again in the deciding transaction.
 func (s *Store) NodeExecution(ctx context.Context, nodeID, executionID string) (Execution, error) {
-	var (
-		e    Execution
-		row  executionRow
-		from frozenRow
-	)
-	err := s.tx(ctx, func(tx pgx.Tx) error {
-		e.Authority = nil
-		b := &pgx.Batch{}
-		b.Queue(`SELECT `+executionColumns+` FROM executions WHERE id = $1 AND node_id = $2`, executionID, nodeID).
-			Query(func(rows pgx.Rows) (err error) {
-				row, err = one[executionRow](rows, nil, notFound("execution"))
-				return err
-			})
-		b.Queue(`SELECT `+frozenColumns+` FROM revisions WHERE workflow_id = (SELECT workflow_id FROM executions WHERE id = $1)`, executionID).
-			Query(func(rows pgx.Rows) (err error) {
-				from, err = one[frozenRow](rows, nil, notFound("execution"))
-				return err
-			})
-		b.Queue(`SELECT clock_timestamp()`).QueryRow(func(r pgx.Row) error { return r.Scan(&e.Now) })
-		if err := tx.SendBatch(ctx, b).Close(); err != nil {
-			return err
-		}
-		b = &pgx.Batch{}
-		account, runtime := from.account(row.Purpose)
-		queueAuthority(b, nodeID, from.ProjectID, account, runtime, false, &e.Authority)
-		return tx.SendBatch(ctx, b).Close()
-	})
+	rows, err := s.pool.Query(ctx, `SELECT `+executionColumns+`,
+			(SELECT n.status FROM nodes n WHERE n.id = executions.node_id) AS node_status,
+			EXISTS (SELECT FROM node_projects p WHERE p.node_id = executions.node_id AND p.project_id = executions.project_id) AS for_project,
+			EXISTS (SELECT FROM revisions r WHERE r.workflow_id = executions.workflow_id
+				AND (CASE executions.purpose WHEN 'verify' THEN r.verifier_account ELSE r.worker_account END = ''
+				OR EXISTS (SELECT FROM node_accounts a WHERE a.node_id = executions.node_id
+					AND a.account_id = CASE executions.purpose WHEN 'verify' THEN r.verifier_account ELSE r.worker_account END
+					AND a.runtime = CASE executions.purpose WHEN 'verify' THEN r.verifier_runtime ELSE r.worker_runtime END))) AS for_account,
+			clock_timestamp() AS now
+		FROM executions WHERE id = $1 AND node_id = $2 AND kind = 'workflow'`, executionID, nodeID)
+	row, err := one[ownedRow](rows, err, notFound("execution"))
 	if err != nil {
-		return e, err
+		return Execution{}, translate(err)
 	}
-	e.Attempt, e.WorkflowID, e.TaskID, e.ProjectID = *row.attempt(), row.WorkflowID, row.TaskID, row.ProjectID
-	return e, nil
+	return Execution{
+		Attempt: *row.attempt(), WorkflowID: row.WorkflowID, TaskID: row.TaskID, ProjectID: row.ProjectID, Now: row.Now,
+		Authority: lostAuthority(row.NodeStatus, row.ForProject, row.ForAccount),
+	}, nil
 }
 
 // StageEvent keeps an event's body under its digest for the step that will name it, and counts the

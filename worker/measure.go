@@ -23,10 +23,10 @@ var phases = []workflow.Phase{
 }
 
 // measure registers the gauges. They are read from the database at each scrape, so every worker tells
-// the same and a dashboard takes the maximum.
-func measure(o Options) error {
+// the same and a dashboard takes the maximum. stop takes them back.
+func measure(o Options) (stop func(), err error) {
 	if o.Meter == nil {
-		return nil
+		return func() {}, nil
 	}
 	m := o.Meter.Meter("countersign")
 	var problems []error
@@ -41,11 +41,11 @@ func measure(o Options) error {
 	oldest, err := m.Float64ObservableGauge("countersign.outbox.oldest", metric.WithDescription("Age of the oldest unsent outbox row."), metric.WithUnit("s"))
 	for _, problem := range append(problems, err) {
 		if problem != nil {
-			return fmt.Errorf("metrics: %w", problem)
+			return nil, fmt.Errorf("metrics: %w", problem)
 		}
 	}
 	state := func(s string) metric.ObserveOption { return metric.WithAttributes(attribute.String("state", s)) }
-	_, err = m.RegisterCallback(func(ctx context.Context, r metric.Observer) error {
+	registration, err := m.RegisterCallback(func(ctx context.Context, r metric.Observer) error {
 		ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
 		defer cancel()
 		g, err := o.Store.Gauges(ctx)
@@ -63,7 +63,7 @@ func measure(o Options) error {
 		return nil
 	}, active, executions, waiting, oldest)
 	if err != nil {
-		return fmt.Errorf("metrics: %w", err)
+		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	return nil
+	return func() { _ = registration.Unregister() }, nil // fails for a stranger's registration only
 }

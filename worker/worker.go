@@ -59,9 +59,11 @@ func Run(ctx context.Context, o Options) error {
 		WorkerStopTimeout:            stopTimeout,
 		OnFatalError:                 func(err error) { fatal <- err },
 	})
-	if err := measure(o); err != nil {
+	unmeasure, err := measure(o)
+	if err != nil {
 		return err
 	}
+	defer unmeasure()
 	Register(w, &activities.Activities{Store: o.Store, Temporal: o.Temporal, Log: o.Log})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
