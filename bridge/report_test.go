@@ -68,6 +68,7 @@ func TestShutdownWithAnUnknownResult(t *testing.T) {
 	require.Equal(t, workflow.AttemptRunning, s.server.attempt(0).phase)
 
 	s.server.setFault(nil)
+	s.opts.late = 0 // as long as usual again, for clearing up
 	s.run()
 	s.server.settled(workflow.PhaseAccepted)
 	s.cleared()

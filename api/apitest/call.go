@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	"countersign/contracts"
 	"countersign/contracts/workflow"
@@ -34,16 +35,24 @@ func (a Answer) Code() contracts.Code {
 	return p.Code
 }
 
-// Call sends one request to the server at base; body is sent as it is when it is bytes, as JSON
-// otherwise, and not at all when nil.
+// patience is how long Call repeats what is unavailable, as every client should: a loaded machine may
+// be slower than a call's limit.
+const patience = 30 * time.Second
+
+// Call sends a request to the server at base and repeats it while the answer is 503; body is sent as
+// it is when it is bytes, as JSON otherwise, and not at all when nil.
 func Call(t testing.TB, method, base, path, token string, body any) Answer {
 	t.Helper()
-	a, err := Try(t, method, base, path, token, body)
-	require.NoError(t, err)
-	return a
+	for end := time.Now().Add(patience); ; {
+		a, err := Try(t, method, base, path, token, body)
+		require.NoError(t, err)
+		if a.Status != http.StatusServiceUnavailable || time.Now().After(end) {
+			return a
+		}
+	}
 }
 
-// Try is Call for a server that may be away.
+// Try sends one request once, to a server that may be away or unavailable.
 func Try(t testing.TB, method, base, path, token string, body any) (Answer, error) {
 	t.Helper()
 	var content io.Reader
@@ -160,6 +169,14 @@ func (h *Held) Fence() workflow.Fence {
 func (h *Held) Post(route string, body any) Answer {
 	h.s.t.Helper()
 	return h.s.Bridge("POST", "/bridge/v1/executions/"+h.ExecutionID+"/"+route, body)
+}
+
+// TryPost is Post once, whatever the answer.
+func (h *Held) TryPost(route string, body any) Answer {
+	h.s.t.Helper()
+	a, err := Try(h.s.t, "POST", h.s.URL, "/bridge/v1/executions/"+h.ExecutionID+"/"+route, h.s.NodeToken, body)
+	require.NoError(h.s.t, err)
+	return a
 }
 
 // Event sends the next event and returns the answer, whatever it is.

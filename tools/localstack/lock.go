@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -47,6 +48,31 @@ func tryLock(path string) (*os.File, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
+// forkBound is how long a child of this process may stand between fork and exec,
+// holding every file that is open here, also one closed since.
+const forkBound = 2 * time.Second
+
+// lockOwner is tryLock, patient while the lock seems to be this process's own:
+// then it is held by a forked child that has not yet become its program, or by
+// another server of this process, which a moment's waiting tells apart.
+func lockOwner(ctx context.Context, path string) (*os.File, error) {
+	for end := time.Now().Add(forkBound); ; {
+		owner, err := tryLock(path)
+		if owner != nil || err != nil {
+			return owner, err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil || strings.TrimSpace(string(b)) != strconv.Itoa(os.Getpid()) || time.Now().After(end) {
+			return nil, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
 // dirLock is the hold on a server's directory.
 type dirLock struct {
 	owner *os.File
@@ -62,7 +88,7 @@ func lockDir(ctx context.Context, dir string, sig syscall.Signal, log *slog.Logg
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
-	owner, err := tryLock(filepath.Join(dir, "owner.lock"))
+	owner, err := lockOwner(ctx, filepath.Join(dir, "owner.lock"))
 	if err != nil {
 		return nil, err
 	}
