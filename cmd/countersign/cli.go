@@ -30,7 +30,10 @@ type grammar struct {
 	Inbox    inboxCommand     `cmd:"" group:"work" help:"List what needs a person, each with its next action."`
 	Ledger   ledgerCommands   `cmd:"" group:"work" help:"Verify a task's ledger."`
 
-	Completion completionCommands `cmd:"" group:"check" help:"Check a worker's payload, without a server."`
+	Completion completionCommands `cmd:"" group:"check" help:"Check a worker's payload."`
+	Artifact   artifactCommands   `cmd:"" group:"check" help:"Hash and judge what a task produced."`
+	Figures    figuresCommands    `cmd:"" group:"check" help:"Find and check the numbers of a report."`
+	Capability capabilityCommands `cmd:"" group:"check" help:"Judge a worker dispatch by its capability contract."`
 
 	Project     projectCommands `cmd:"" group:"setup" help:"Make and list projects."`
 	Member      memberCommands  `cmd:"" group:"setup" help:"Give users a place in a project."`

@@ -89,9 +89,6 @@ same tasks. A refusal of another kind leads to none.`
 
 // Run derives the tasks.
 func (c *completionFollowups) Run(s *session) error {
-	if err := checkID("task", c.Parent); err != nil {
-		return err
-	}
 	data, err := s.readInput(c.File)
 	if err != nil {
 		return err

@@ -1,0 +1,7 @@
+//go:build !race
+
+// Without the race detector the properties see all their inputs.
+
+package capability_test
+
+const underRace = false

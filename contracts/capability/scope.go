@@ -1,0 +1,99 @@
+// The mutation gate: whether the worker's changes are authorised by a fresh, source-owned receipt.
+
+package capability
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// origins are the sources that may own a mutation scope.
+var origins = []string{"current-task:", "owning-workflow:", "upstream-handoff:"}
+
+// mutationGate asks forbidden to name nothing, and an explicit scope to stay within a receipt that is
+// fresh now or, once a call was accepted, was fresh when it started.
+func mutationGate(in Input) []finding {
+	if why := scopeFault(in); why != "" {
+		return []finding{{WorkerMutationUnproven, why}}
+	}
+	return nil
+}
+
+// scopeFault says what is wrong with the requested mutation scope, or "".
+func scopeFault(in Input) string {
+	req := in.Request
+	switch req.MutationScope {
+	case MutationForbidden:
+		if req.MutationAuthorizationRef != nil || len(req.AllowedMutationSurfaces) > 0 {
+			return "Mutation is forbidden and yet a scope is named."
+		}
+		return ""
+	case MutationScoped:
+	default:
+		return "The mutation scope is neither forbidden nor explicit."
+	}
+	if req.MutationAuthorizationRef == nil {
+		return "The explicit mutation scope has no authorisation."
+	}
+	receipt, ok := in.ScopeReceipts[*req.MutationAuthorizationRef]
+	if !ok || blank(*req.MutationAuthorizationRef) {
+		return "The mutation scope's authorisation cannot be resolved."
+	}
+	if !receipt.sourceOwned() {
+		return "The scope receipt does not come from the task, the owning workflow or a visible handoff."
+	}
+	if !receipt.freshAt(in.scopeTime()) {
+		return "The scope receipt is not fresh."
+	}
+	if len(req.AllowedMutationSurfaces) == 0 {
+		return "The explicit mutation scope names no surface."
+	}
+	for _, surface := range req.AllowedMutationSurfaces {
+		if _, err := ParseSurface(surface); err != nil {
+			return "A requested surface is not a clean path of this repository with a side effect."
+		}
+		if !slices.Contains(receipt.AllowedMutationSurfaces, surface) {
+			return "A requested surface is not one of the receipt's."
+		}
+	}
+	return ""
+}
+
+// scopeTime is when the receipt has to be fresh: when the accepted call started, or else now.
+func (in Input) scopeTime() string {
+	if in.Live.accepted() {
+		return in.Live.startedAt()
+	}
+	return in.Now
+}
+
+func (r ScopeReceipt) sourceOwned() bool {
+	return slices.ContainsFunc(origins, func(origin string) bool {
+		source, ok := strings.CutPrefix(r.AuthorityOrigin, origin)
+		return ok && !blank(source)
+	})
+}
+
+// freshAt is captured ≤ at < expiry; a time that cannot be read is never fresh.
+func (r ScopeReceipt) freshAt(at string) bool {
+	captured, ok1 := parseTime(r.CapturedAt)
+	expires, ok2 := parseTime(r.FreshnessExpiresAt)
+	t, ok3 := parseTime(at)
+	return ok1 && ok2 && ok3 && !captured.After(t) && t.Before(expires)
+}
+
+// parseTime reads an RFC 3339 time.
+func parseTime(s string) (t time.Time, ok bool) {
+	err := t.UnmarshalText([]byte(s))
+	return t, err == nil
+}
+
+// receiptsUsed are the refs of the receipts that authorise the call: the mutation scope's, if any. A
+// ref that looks like a secret is named without it.
+func receiptsUsed(in Input) []string {
+	if in.Request.MutationScope != MutationScoped || scopeFault(in) != "" {
+		return []string{}
+	}
+	return []string{redact(*in.Request.MutationAuthorizationRef)}
+}
