@@ -186,10 +186,7 @@ func TestCancelInEachPhase(t *testing.T) {
 			require.Empty(t, apitest.Into[workflow.OfferList](t, http.StatusOK, s.Bridge("GET", "/bridge/v1/executions", nil)).Executions)
 			again := apitest.Into[workflow.Detail](t, http.StatusOK, s.Control(task.ID, workflow.ControlCancel))
 			require.Equal(t, after.History, again.History, "a cancel of the cancelled is answered unchanged")
-			eventually(t, "the workflow closes", func() bool {
-				closed, err := s.Gateway.Closed(t.Context(), d.WorkflowID)
-				return err == nil && closed
-			})
+			closes(t, s, d.WorkflowID)
 			require.Equal(t, 2, s.DispatchSpec(s.Spec(task)).Revision)
 			sound(t, s)
 		})

@@ -156,10 +156,7 @@ func TestACommittedResultWhoseTaskWasLostIsFoldedIn(t *testing.T) {
 			require.Equal(t, http.StatusOK, h.Event(h.Completed(candidate)).Status, "the node's repetition gets the recorded answer")
 			s.Verify()
 			require.Equal(t, workflow.PhaseAccepted, s.Detail(d.TaskID).Phase)
-			eventually(t, "the workflow closes", func() bool {
-				closed, err := s.Gateway.Closed(t.Context(), d.WorkflowID)
-				return err == nil && closed
-			})
+			closes(t, s, d.WorkflowID)
 			sound(t, s)
 		})
 	}
@@ -172,10 +169,7 @@ func TestACommittedEndWhoseTaskWasLostClosesTheWorkflow(t *testing.T) {
 	s.Claim()
 	committed(t, s, d.WorkflowID, workflow.Command{Kind: workflow.CommandCancel, Actor: "owner"})
 	require.Equal(t, workflow.PhaseCancelled, s.Detail(d.TaskID).Phase)
-	eventually(t, "the sweeper tells the workflow", func() bool {
-		closed, err := s.Gateway.Closed(t.Context(), d.WorkflowID)
-		return err == nil && closed
-	})
+	closes(t, s, d.WorkflowID)
 	sound(t, s)
 }
 
@@ -276,10 +270,7 @@ func TestACancellationWhileACommitWaits(t *testing.T) {
 		kinds = append(kinds, h.Kind)
 	}
 	require.Equal(t, []workflow.EntryKind{"dispatched", "offered", "claimed", "cancelled"}, kinds)
-	eventually(t, "and closed", func() bool {
-		closed, err := s.Gateway.Closed(t.Context(), d.WorkflowID)
-		return err == nil && closed
-	})
+	closes(t, s, d.WorkflowID)
 	sound(t, s)
 }
 
@@ -303,10 +294,7 @@ func TestDispatchAfterTheWorkflowIsForgotten(t *testing.T) {
 	first := apitest.Into[workflow.Detail](t, http.StatusCreated, s.Operator("POST", "/v1/workflows", request))
 	s.Work(candidate)
 	s.Verify()
-	eventually(t, "closed", func() bool {
-		closed, err := s.Gateway.Closed(t.Context(), first.WorkflowID)
-		return err == nil && closed
-	})
+	closes(t, s, first.WorkflowID)
 	deleteWorkflow(t, s, first.WorkflowID)
 	replay := apitest.Into[workflow.Detail](t, http.StatusOK, s.Operator("POST", "/v1/workflows", request))
 	require.Equal(t, first.WorkflowID, replay.WorkflowID)

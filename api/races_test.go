@@ -306,10 +306,7 @@ func TestClaimAndCancelInOneTask(t *testing.T) {
 	if claim.Status != http.StatusOK {
 		apitest.Refused(t, http.StatusConflict, contracts.CodeExecutionTerminal, claim)
 	}
-	eventually(t, "closed", func() bool {
-		closed, err := s.Gateway.Closed(t.Context(), d.WorkflowID)
-		return err == nil && closed
-	})
+	closes(t, s, d.WorkflowID)
 	sound(t, s)
 }
 

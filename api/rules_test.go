@@ -28,6 +28,29 @@ func sound(t *testing.T, s *apitest.Stack) {
 	require.Empty(t, findings)
 }
 
+// closes waits until Temporal has closed the revision's workflow.
+func closes(t *testing.T, s *apitest.Stack, workflowID string) {
+	t.Helper()
+	eventually(t, "the workflow closes", func() bool {
+		closed, err := s.Gateway.Closed(t.Context(), workflowID)
+		return err == nil && closed
+	})
+}
+
+// elsewhere is a second project that the node works for, with a task.
+func elsewhere(t *testing.T, s *apitest.Stack) (workflow.WriteContext, workflow.Task) {
+	t.Helper()
+	other, err := s.Store.CreateProject(t.Context(), s.Owner.User, workflow.CreateProject{Name: "other", Repository: "r"})
+	require.NoError(t, err)
+	_, err = s.Store.PatchNode(t.Context(), s.Owner.User, s.Node.ID, workflow.PatchNode{Projects: &[]string{s.Project.ID, other.ID}})
+	require.NoError(t, err)
+	there := s.WriteContext()
+	there.ProjectID = &other.ID
+	task, err := s.Store.CreateTask(t.Context(), s.Owner.User, workflow.CreateTask{WriteContext: there, Title: "t", Goal: "g"})
+	require.NoError(t, err)
+	return there, task
+}
+
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	require.Eventually(t, f, soon, 20*time.Millisecond, what)
@@ -63,27 +86,20 @@ func TestRule01Frozen(t *testing.T) {
 func TestRule02OnePerNode(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	other, err := s.Store.CreateProject(t.Context(), s.Owner.User, workflow.CreateProject{Name: "other", Repository: "r"})
-	require.NoError(t, err)
-	_, err = s.Store.PatchNode(t.Context(), s.Owner.User, s.Node.ID, workflow.PatchNode{Projects: &[]string{s.Project.ID, other.ID}})
-	require.NoError(t, err)
-	elsewhere := s.WriteContext()
-	elsewhere.ProjectID = &other.ID
-	task, err := s.Store.CreateTask(t.Context(), s.Owner.User, workflow.CreateTask{WriteContext: elsewhere, Title: "t", Goal: "g"})
-	require.NoError(t, err)
+	there, task := elsewhere(t, s)
 	var (
 		wg       sync.WaitGroup
 		statuses = make(chan int, 2)
 	)
 	for _, r := range []workflow.DispatchRequest{
-		{Spec: s.Spec(s.AddTask(t)), WriteContext: s.WriteContext()}, {Spec: s.Spec(task), WriteContext: elsewhere},
+		{Spec: s.Spec(s.AddTask(t)), WriteContext: s.WriteContext()}, {Spec: s.Spec(task), WriteContext: there},
 	} {
 		wg.Go(func() { statuses <- s.Operator("POST", "/v1/workflows", r).Status })
 	}
 	wg.Wait()
 	require.ElementsMatch(t, []int{http.StatusCreated, http.StatusConflict}, []int{<-statuses, <-statuses})
-	_, err = s.Pool.Exec(t.Context(), `INSERT INTO executions (id, kind, ordinal, task_id, project_id, node_id, purpose, number, state, phase, base_commit)
-		VALUES ('x', 'ordinary', 1, $1, $2, $3, 'work', 1, 'offered', 'offered', 'b')`, task.ID, other.ID, s.Node.ID)
+	_, err := s.Pool.Exec(t.Context(), `INSERT INTO executions (id, kind, ordinal, task_id, project_id, node_id, purpose, number, state, phase, base_commit)
+		VALUES ('x', 'ordinary', 1, $1, $2, $3, 'work', 1, 'offered', 'offered', 'b')`, task.ID, task.ProjectID, s.Node.ID)
 	require.ErrorContains(t, err, "executions_node_slot", "every kind of execution counts")
 	sound(t, s)
 }
@@ -535,15 +551,8 @@ func revokeNode(t *testing.T, s *apitest.Stack) {
 func TestRule12AuthorityOfTheProject(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	other, err := s.Store.CreateProject(t.Context(), s.Owner.User, workflow.CreateProject{Name: "other", Repository: "r"})
-	require.NoError(t, err)
-	_, err = s.Store.PatchNode(t.Context(), s.Owner.User, s.Node.ID, workflow.PatchNode{Projects: &[]string{s.Project.ID, other.ID}})
-	require.NoError(t, err)
-	elsewhere := s.WriteContext()
-	elsewhere.ProjectID = &other.ID
-	task, err := s.Store.CreateTask(t.Context(), s.Owner.User, workflow.CreateTask{WriteContext: elsewhere, Title: "t", Goal: "g"})
-	require.NoError(t, err)
-	require.Equal(t, http.StatusCreated, s.Operator("POST", "/v1/workflows", workflow.DispatchRequest{Spec: s.Spec(task), WriteContext: elsewhere}).Status)
+	there, task := elsewhere(t, s)
+	require.Equal(t, http.StatusCreated, s.Operator("POST", "/v1/workflows", workflow.DispatchRequest{Spec: s.Spec(task), WriteContext: there}).Status)
 	h := s.Claim()
 	require.Equal(t, http.StatusOK, s.Operator("PATCH", "/v1/nodes/"+s.Node.ID, workflow.PatchNode{Projects: &[]string{s.Project.ID}}).Status)
 	require.Contains(t, []contracts.Code{contracts.CodeForbidden, contracts.CodeExecutionTerminal}, renew(h).Code())
