@@ -22,11 +22,11 @@ demo: build ## Run the demo once more against the server of `make run`.
 
 .PHONY: test
 test: ## Run all tests, on a PostgreSQL and a Temporal of their own.
-	$(WITHSTACK) go test $(TESTFLAGS) ./...
+	$(WITHSTACK) go test -timeout 20m $(TESTFLAGS) ./...
 
 .PHONY: race
 race: ## The same under the race detector (needs a C compiler).
-	$(WITHSTACK) go test -race $(TESTFLAGS) ./...
+	$(WITHSTACK) go test -race -timeout 30m $(TESTFLAGS) ./...
 
 .PHONY: bench
 bench: ## Run the benchmarks.

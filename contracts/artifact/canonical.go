@@ -36,7 +36,7 @@ type Canonical struct {
 
 // Canonicalise reads a produced file as its kind and writes its canonical bytes to w as it goes
 // (seed, section "Canonicalisation rules"): text with LF line ends; RFC 8785 JSON; rows of that, joined
-// by LF. A report that is a JSON object with body and figures is a bundle, see ParseBundle. Memory is
+// by LF. A report that is a JSON object with body and figures is a bundle, see package figures. Memory is
 // bounded by MaxRow, or by MaxDocument for one document, whatever the size of the file.
 //
 // The error is a *Rejection when the bytes have no canonical form, a *contracts.Error of code invalid

@@ -24,7 +24,7 @@ func CriterionTypes() []CriterionType { return slices.Clone(criterionTypes) }
 type Criterion struct {
 	Type CriterionType `json:"type"`
 	// Value is what Type compares with: a content hash; a JSON Schema; a list of predicates; for
-	// figures_grounded see ParseFiguresPolicy.
+	// figures_grounded see figures.ParseCriterion.
 	Value string `json:"value"`
 }
 

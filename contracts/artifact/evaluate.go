@@ -9,23 +9,25 @@ import (
 	"strings"
 
 	"countersign/contracts"
+	"countersign/contracts/figures"
 )
 
 // Evaluate judges every criterion on the canonical bytes of an artifact and returns one result for
 // each, in order. The hash is taken of these bytes again, and documents are parsed from them; rows are
-// seen one by one, so that memory is bounded as it is in Canonicalise. A criterion that nobody can
+// seen one by one, so that memory is bounded as it is in Canonicalise. Resolve is asked about the anchors
+// of a report's figures. A criterion that nobody can
 // judge fails: one of an unknown type, with a value that cannot be read, or that needs what the
-// artifact does not have, and figures_grounded when ground is nil.
+// artifact does not have, and figures_grounded when resolve is nil.
 //
 // The error wraps what the reader answered, or is a *contracts.Error of code invalid for an unknown
 // kind; then nothing was judged.
-func Evaluate(kind Kind, canonical io.Reader, criteria []Criterion, ground Grounder) ([]Result, error) {
+func Evaluate(kind Kind, canonical io.Reader, criteria []Criterion, resolve figures.Resolver) ([]Result, error) {
 	if !kind.Known() {
 		return nil, contracts.Invalid("kind", "unknown kind %q", clip(string(kind), 40))
 	}
 	judges := make([]judge, len(criteria))
 	for i, c := range criteria {
-		judges[i] = newJudge(kind, c, ground)
+		judges[i] = newJudge(kind, c, resolve)
 	}
 	hash := sha256.New()
 	r := io.TeeReader(&steadyReader{r: canonical}, hash)
@@ -68,11 +70,11 @@ type judge interface {
 // part is a JSON document, or one row of a JSONL document.
 type part struct {
 	value  any
-	row    int64   // from 0
-	bundle *Bundle // what value is, when it is one
+	row    int64  // from 0
+	bundle []byte // the document, when it is a report's bundle
 }
 
-func newJudge(kind Kind, c Criterion, ground Grounder) judge {
+func newJudge(kind Kind, c Criterion, resolve figures.Resolver) judge {
 	switch c.Type {
 	case HashStable:
 		return hashJudge{strings.TrimSpace(c.Value)}
@@ -81,7 +83,7 @@ func newJudge(kind Kind, c Criterion, ground Grounder) judge {
 	case CriteriaMatch:
 		return newMatchJudge(c.Value, kind.InRows())
 	case FiguresGrounded:
-		return newFiguresJudge(c.Value, ground)
+		return newFiguresJudge(c.Value, resolve)
 	}
 	return undecided{fmt.Sprintf("nobody judges criteria of type %q", clip(string(c.Type), 40))}
 }
@@ -157,14 +159,13 @@ func showReport(r io.Reader, judges []judge) (fault string, err error) {
 	if !is {
 		return noDocument, nil
 	}
-	bundle, err := ParseBundle(read.Bytes())
-	if err != nil {
+	if _, err := parseBundle(read.Bytes()); err != nil {
 		return rejected(err)
 	}
-	return showDocument(read.Bytes(), &bundle, judges)
+	return showDocument(read.Bytes(), read.Bytes(), judges)
 }
 
-func showDocument(data []byte, bundle *Bundle, judges []judge) (fault string, err error) {
+func showDocument(data, bundle []byte, judges []judge) (fault string, err error) {
 	value, err := parseJSON(data)
 	if err != nil {
 		return fmt.Sprintf("the document cannot be read: %v", err), nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"countersign/contracts/artifact"
+	"countersign/contracts/figures"
 
 	"github.com/stretchr/testify/require"
 )
@@ -37,7 +38,7 @@ func TestEvaluateJudgesAll(t *testing.T) {
 		{Type: artifact.CriteriaMatch, Passed: false, Detail: `predicate 1 does not hold: "0.id" gt`},
 		{Type: artifact.CriteriaMatch, Passed: true, Detail: "predicates that hold: 1"},
 		{Type: artifact.HashStable, Passed: false, Detail: "the content hash is " + canonical.ContentHash + " and not sha256:" + strings.Repeat("0", 64)},
-		{Type: artifact.FiguresGrounded, Passed: false, Detail: "nobody judges figures here"},
+		{Type: artifact.FiguresGrounded, Passed: false, Detail: "nobody resolves anchors here"},
 	}, results)
 
 	written, err := json.Marshal(results[1])
@@ -139,72 +140,56 @@ func TestReportDocuments(t *testing.T) {
 
 func TestFiguresGrounded(t *testing.T) {
 	t.Parallel()
-	bundle := `{"figures":[],"body":"a\r\n"}`
-	var asked []artifact.FiguresPolicy
-	judge := func(kind artifact.Kind, file, value string, faults ...string) artifact.Result {
+	bundle := `{"figures":[{"value":"1,234","anchor":{"kind":"receipt","ref":"r"}}],"body":"1,234 users\r\n%s"}`
+	var asked []figures.Anchor
+	judge := func(kind artifact.Kind, file, value string, resolves bool) artifact.Result {
 		out, _, err := canonicalise(kind, file)
 		require.NoError(t, err)
-		ground := func(b artifact.Bundle, p artifact.FiguresPolicy) []string {
-			require.Equal(t, artifact.Bundle{Body: "a\n", Figures: []artifact.Figure{}}, b)
-			asked = append(asked, p)
-			return faults
+		resolve := func(a figures.Anchor) figures.Resolution {
+			asked = append(asked, a)
+			if resolves {
+				return figures.Traced(a, 7)
+			}
+			return figures.Missing(a)
 		}
-		results, err := artifact.Evaluate(kind, strings.NewReader(out), []artifact.Criterion{{Type: artifact.FiguresGrounded, Value: value}}, ground)
+		results, err := artifact.Evaluate(kind, strings.NewReader(out), []artifact.Criterion{{Type: artifact.FiguresGrounded, Value: value}}, resolve)
 		require.NoError(t, err)
 		return results[0]
 	}
-	of := artifact.FiguresGrounded
-	require.Equal(t, artifact.Result{Type: of, Passed: true, Detail: "every figure is grounded"}, judge(artifact.Report, bundle, ""))
-	require.Equal(t, artifact.Result{Type: of, Passed: false, Detail: "one; two"}, judge(artifact.Report, bundle, "strict", "one", "two"))
-	require.Equal(t, artifact.Result{Type: of, Passed: true, Detail: "WARN: one; two"}, judge(artifact.Report, bundle, "warn", "one", "two"))
-	require.Equal(t, artifact.Result{Type: of, Passed: true, Detail: "every figure is grounded"}, judge(artifact.Report, bundle, "warn"))
-	require.Equal(t, artifact.Result{Type: of, Passed: true, Detail: "WARN: one"}, judge(artifact.Report, bundle, `{"severity":"warn","units":["kB"]}`, "one"))
-	require.Len(t, asked, 5)
-	require.Equal(t, artifact.SeverityWarn, asked[4].Severity)
-	require.Equal(t, []string{"kB"}, asked[4].Units)
+	grounded, other := fmt.Sprintf(bundle, ""), fmt.Sprintf(bundle, "and 99% more")
+	for _, c := range []struct {
+		file, value string
+		resolves    bool
+		passed      bool
+		detail      string
+	}{
+		{grounded, "", true, true, ""},
+		{grounded, "warn", true, true, ""},
+		{grounded, "strict", false, false, "anchor r resolves to no lineage record"},
+		{other, "", true, false, "unanchored percentage '99%' at line 2, col 5"},
+		{other, "warn", true, true, "WARN: unanchored percentage '99%' at line 2, col 5"},
+		{other, `{"severity":"warn"}`, false, true, "WARN: "},
+		{other, `{"allowlist":["99%"]}`, true, true, ""},
+		{other, "lenient", true, false, "the value is refused"},
+		{grounded, " ", true, false, "the value is refused"},
+		{grounded, `{"severity":"warn","note":1}`, true, false, "the value is refused"},
+	} {
+		result := judge(artifact.Report, c.file, c.value, c.resolves)
+		require.Equal(t, c.passed, result.Passed, "%s: %s", c.value, result.Detail)
+		require.Contains(t, result.Detail, c.detail)
+		require.NotEmpty(t, result.Detail)
+	}
+	require.Equal(t, figures.Anchor{Kind: figures.AnchorReceipt, Ref: "r"}, asked[0])
 
+	asked = nil
 	for kind, file := range map[artifact.Kind]string{
-		artifact.Report: "a", artifact.Dataset: "{}", artifact.OpsResult: bundle, artifact.ActionLog: bundle, artifact.CodeDiff: bundle,
+		artifact.Report: "a", artifact.Dataset: "{}", artifact.OpsResult: grounded, artifact.ActionLog: grounded, artifact.CodeDiff: grounded,
 	} {
 		for _, value := range []string{"", "strict", "warn", `{"severity":"warn"}`} {
-			result := judge(kind, file, value)
+			result := judge(kind, file, value, true)
 			require.False(t, result.Passed, "%s %s", kind, value)
 			require.NotContains(t, result.Detail, "WARN")
 		}
 	}
-	require.False(t, judge(artifact.Report, bundle, "lenient").Passed)
-	require.Len(t, asked, 5, "nobody is asked about what is no bundle")
-}
-
-func TestFiguresPolicy(t *testing.T) {
-	t.Parallel()
-	for _, value := range []string{"", "strict", "{}", ` {"severity":"strict"} `} {
-		policy, err := artifact.ParseFiguresPolicy(value)
-		require.NoError(t, err, value)
-		require.Equal(t, artifact.FiguresPolicy{Severity: artifact.SeverityStrict}, policy)
-	}
-	policy, err := artifact.ParseFiguresPolicy(`{"severity":"warn","materiality_min":0.5,"units":[],"allowlist":["24/7","\\d+"]}`)
-	require.NoError(t, err)
-	require.Equal(t, artifact.SeverityWarn, policy.Severity)
-	require.InDelta(t, 0.5, *policy.MaterialityMin, 0)
-	require.NotNil(t, policy.Units)
-	require.Empty(t, policy.Units)
-	require.Equal(t, `[24/7 \d+]`, fmt.Sprint(policy.Allowlist))
-
-	for value, reason := range map[string]string{
-		"Strict": "must be empty, strict, warn or a JSON object", " ": "must be empty", "warn ": "must be empty", "x": "must be empty", "null": "must be empty", `"warn"`: "must be empty",
-		"[]": "must be empty", "{": "must be empty", "{} {}": "must be empty", `{"severity":"warn","severity":"strict"}`: "must be empty",
-		`{"severity":""}`: "severity must be", `{"severity":"WARN"}`: "severity must be", `{"severity":null}`: "severity must be", `{"severity":1}`: "severity must be",
-		`{"Severity":"warn"}`: `unknown key "Severity"`, `{"a":1,"severity":1}`: `unknown key "a"`, `{"note":""}`: `unknown key "note"`,
-		`{"materiality_min":-1}`: "materiality_min must be", `{"materiality_min":"1"}`: "materiality_min must be", `{"materiality_min":null}`: "materiality_min must be",
-		`{"materiality_min":true}`: "materiality_min must be", `{"materiality_min":1e400}`: "must be empty",
-		`{"units":"kB"}`: "units must be", `{"units":null}`: "units must be", `{"units":[1]}`: "units must be", `{"units":["kB"," "]}`: "units must be", `{"units":{"kB":1}}`: "units must be",
-		`{"allowlist":"x"}`: "allowlist must be", `{"allowlist":[null]}`: "allowlist must be", `{"allowlist":["(?=x)"]}`: "allowlist[0] is no RE2 pattern", `{"allowlist":["x","("]}`: "allowlist[1] is no RE2 pattern",
-	} {
-		_, err := artifact.ParseFiguresPolicy(value)
-		require.ErrorContains(t, err, reason, value)
-		require.False(t, judgeOne(t, artifact.Report, `{"figures":[],"body":""}`, artifact.FiguresGrounded, value).Passed, value)
-		_, err = artifact.ParseFlags(artifact.Flags{Kind: "report", OutputPath: "x", Criteria: []string{"figures_grounded:" + value}})
-		requireRefused(t, err, "artifact_spec.criteria[0].value")
-	}
+	require.Empty(t, asked, "nobody is asked about what is no bundle")
 }

@@ -11,6 +11,7 @@ import (
 
 	"countersign/contracts"
 	"countersign/contracts/artifact"
+	"countersign/contracts/figures"
 
 	"github.com/gowebpki/jcs"
 	"github.com/stretchr/testify/require"
@@ -66,9 +67,9 @@ func FuzzCanonicalise(f *testing.F) {
 			}
 		case kind == artifact.OpsResult:
 			requireJCS(t, string(file), out)
-		case kind == artifact.Report && artifact.IsBundle(file):
+		case kind == artifact.Report && figures.IsBundle(file):
 			requireJCS(t, out, out)
-			_, err := artifact.ParseBundle(file)
+			_, err := figures.ParseBundle(file)
 			require.NoError(t, err)
 		default:
 			require.Equal(t, strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(file)), out)
@@ -81,7 +82,7 @@ func FuzzCanonicalise(f *testing.F) {
 			{Type: artifact.CriteriaMatch, Value: `[{"path":"","op":"exists"}]`},
 		}, nil)
 		require.NoError(t, err)
-		hasDocument := kind.InRows() || kind == artifact.OpsResult || kind == artifact.Report && artifact.IsBundle(file)
+		hasDocument := kind.InRows() || kind == artifact.OpsResult || kind == artifact.Report && figures.IsBundle(file)
 		require.True(t, results[0].Passed)
 		require.Equal(t, hasDocument, results[1].Passed, results[1].Detail)
 		require.Equal(t, hasDocument, results[2].Passed, results[2].Detail)

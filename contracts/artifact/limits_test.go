@@ -20,31 +20,30 @@ import (
 // order on two levels, after many short ones.
 func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 256 MiB")
+		t.Skip("reads 100 MiB")
 	}
 	long := strings.Repeat("x", artifact.MaxRow-len(`{"b":{"d":"","c":1},"a":1}`))
 	row := `{"b":{"d":"` + long + `","c":1},"a":1}`
 	require.Len(t, row, artifact.MaxRow)
-	short := strings.Repeat(`{"id":1,"name":"x","a":[1,2,3]}`+"\n", 1<<20)
-	file := &repeated{block: row + "\n", times: 13, sample: true}
-	all := io.MultiReader(&repeated{block: short, times: 2, sample: true}, file)
+	short := strings.Repeat(`{"id":1,"name":"x","a":[1,2,3]}`+"\n", 1<<10)
+	file := &repeated{block: row + "\n", times: 5}
+	all := io.MultiReader(&repeated{block: short, times: 1 << 9}, file)
 
 	var before runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	canonical, err := artifact.Canonicalise(artifact.Dataset, all, io.Discard)
 	require.NoError(t, err)
-	require.EqualValues(t, 2<<20+13, canonical.Rows)
+	require.EqualValues(t, 1<<19+5, canonical.Rows)
 	require.Less(t, file.most-before.HeapAlloc, uint64(64<<20))
 }
 
-// repeated is a block, many times over; it looks at the heap now and then.
+// repeated is a block, many times over; between large ones it looks at the heap.
 type repeated struct {
-	block  string
-	times  int
-	rest   string
-	sample bool
-	most   uint64
+	block string
+	times int
+	rest  string
+	most  uint64
 }
 
 func (r *repeated) Read(b []byte) (int, error) {
@@ -54,7 +53,7 @@ func (r *repeated) Read(b []byte) (int, error) {
 		}
 		r.times--
 		r.rest = r.block
-		if r.sample {
+		if len(r.block) >= artifact.MaxRow {
 			var now runtime.MemStats
 			runtime.ReadMemStats(&now)
 			r.most = max(r.most, now.HeapAlloc)
@@ -111,6 +110,9 @@ func requireRejected(t testing.TB, err error, line int, reason string) {
 
 func TestDocumentLimit(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes some hundred MiB")
+	}
 	const frame = len(`{"k":""}`)
 	fits := `{"k":"` + strings.Repeat("x", artifact.MaxDocument-frame) + `"}`
 	for _, kind := range []artifact.Kind{artifact.OpsResult, artifact.Report} {
@@ -130,6 +132,9 @@ func TestDocumentLimit(t *testing.T) {
 // The keys that a bundle's author leaves out count too.
 func TestBundleLimit(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes some hundred MiB")
+	}
 	const figure = `{"anchor":{"kind":"receipt","ref":"r"},"value":""}`
 	const added = len(`"label":"","unit":"",`)
 	pad := strings.Repeat("x", artifact.MaxDocument-len(`{"body":"","figures":[]}`)-len(figure)-added)

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"countersign/contracts/artifact"
+	"countersign/contracts/figures"
 
 	"github.com/gowebpki/jcs"
 	"github.com/stretchr/testify/require"
@@ -281,24 +282,24 @@ func TestNFCOfEveryRune(t *testing.T) {
 func TestBundleRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		bundle := artifact.Bundle{Body: drawText(t), Figures: []artifact.Figure{}}
+		bundle := figures.Bundle{Body: drawText(t), Figures: []figures.Figure{}}
 		for range rapid.IntRange(0, 3).Draw(t, "figures") {
-			anchor := artifact.Anchor{Kind: artifact.AnchorReceipt, Ref: "r" + drawText(t)}
+			anchor := figures.Anchor{Kind: figures.AnchorReceipt, Ref: "r" + drawText(t)}
 			if rapid.Bool().Draw(t, "hash") {
-				kind := rapid.SampledFrom([]artifact.AnchorKind{artifact.AnchorArtifact, artifact.AnchorAttachment}).Draw(t, "anchor")
-				anchor = artifact.Anchor{Kind: kind, Ref: anyHash}
+				kind := rapid.SampledFrom([]string{figures.AnchorArtifact, figures.AnchorAttachment}).Draw(t, "anchor")
+				anchor = figures.Anchor{Kind: kind, Ref: anyHash}
 			}
-			bundle.Figures = append(bundle.Figures, artifact.Figure{Anchor: anchor, Label: drawText(t), Unit: drawText(t), Value: drawText(t)})
+			bundle.Figures = append(bundle.Figures, figures.Figure{Anchor: anchor, Label: drawText(t), Unit: drawText(t), Value: drawText(t)})
 		}
-		if strings.HasPrefix(bundle.Body, "\ufeff") || slices.ContainsFunc(bundle.Figures, func(f artifact.Figure) bool { return !norm.NFC.IsNormalString(f.Anchor.Ref) }) {
+		if strings.HasPrefix(bundle.Body, "\ufeff") || slices.ContainsFunc(bundle.Figures, func(f figures.Figure) bool { return !norm.NFC.IsNormalString(f.Anchor.Ref) }) {
 			t.Skip("refused")
 		}
 		written, err := json.Marshal(bundle)
 		require.NoError(t, err)
 		out, _, err := canonicalise(artifact.Report, string(written))
 		require.NoError(t, err)
-		require.True(t, artifact.IsBundle([]byte(out)))
-		read, err := artifact.ParseBundle([]byte(out))
+		require.True(t, figures.IsBundle([]byte(out)))
+		read, err := figures.ParseBundle([]byte(out))
 		require.NoError(t, err)
 		bundle.Body = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(bundle.Body)
 		require.Equal(t, bundle, read)

@@ -19,7 +19,7 @@ func foldReport(r io.Reader, s *sink) error {
 	case !is:
 		return foldText(io.MultiReader(read, r), s)
 	}
-	bundle, err := ParseBundle(read.Bytes())
+	bundle, err := parseBundle(read.Bytes())
 	if err != nil {
 		return err
 	}
@@ -45,12 +45,9 @@ func readBundle(r io.Reader) (read *bytes.Buffer, is bool, err error) {
 	return read, is, nil
 }
 
-// IsBundle reports whether a report's bytes are a figures bundle, good or bad, and not text: one JSON
-// object with the keys body and figures. A report that opens with a brace and is no valid JSON is text.
-func IsBundle(report []byte) bool { return isBundle(bytes.NewReader(report)) }
-
-// isBundle reads until it is sure. It takes any JSON, also what ParseBundle refuses then, so that a
-// bundle with a key that stands twice does not pass as text. A reader that fails has no bundle.
+// isBundle reads until it is sure whether a report is one JSON object with the keys body and figures.
+// It takes any JSON, also what parseBundle refuses then, so that a bundle with a key that stands twice
+// does not pass as text. A report that is no valid JSON, and a reader that fails, has no bundle.
 func isBundle(r io.Reader) bool {
 	var (
 		dec           = jsontext.NewDecoder(r, anyJSON)

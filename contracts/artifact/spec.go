@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"countersign/contracts"
+	"countersign/contracts/figures"
 )
 
 // Spec is a declaration as it was read: nothing is filled in but "" and [] for what was left out. Its
@@ -167,8 +168,8 @@ func (n node) criterion(path string) (Criterion, *contracts.Error) {
 	}
 	c.Value = value.text
 	if c.Type == FiguresGrounded {
-		if _, err := ParseFiguresPolicy(c.Value); err != nil {
-			return c, refuse(path+".value", "%v", err)
+		if _, err := figures.ParseCriterion(c.Value); err != nil {
+			return c, refuse(path+".value", "%s", clip(err.Error(), 200))
 		}
 	} else if strings.TrimSpace(c.Value) == "" {
 		return c, refuse(path+".value", "must not be blank")

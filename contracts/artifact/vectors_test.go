@@ -13,6 +13,7 @@ import (
 
 	"countersign/contracts"
 	"countersign/contracts/artifact"
+	"countersign/contracts/figures"
 
 	"github.com/stretchr/testify/require"
 )
@@ -111,13 +112,13 @@ func TestCriteriaVectors(t *testing.T) {
 	}
 }
 
-// judgeOne evaluates one criterion on the canonical form of a file. All figures are grounded.
+// judgeOne evaluates one criterion on the canonical form of a file. All anchors resolve.
 func judgeOne(t testing.TB, kind artifact.Kind, file string, of artifact.CriterionType, value string) artifact.Result {
 	t.Helper()
 	out, _, err := canonicalise(kind, file)
 	require.NoError(t, err)
-	grounded := func(artifact.Bundle, artifact.FiguresPolicy) []string { return nil }
-	results, err := artifact.Evaluate(kind, strings.NewReader(out), []artifact.Criterion{{Type: of, Value: value}}, grounded)
+	resolve := func(a figures.Anchor) figures.Resolution { return figures.Traced(a, 1) }
+	results, err := artifact.Evaluate(kind, strings.NewReader(out), []artifact.Criterion{{Type: of, Value: value}}, resolve)
 	require.NoError(t, err)
 	require.Len(t, results, 1)
 	return results[0]
