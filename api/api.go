@@ -38,7 +38,7 @@ type Options struct {
 	TemporalUI string
 	Log        *slog.Logger // nil for slog.Default()
 	Version    string       // the program's, shown by GET /v1/instance
-	// Ready are checks of /readyz besides PostgreSQL, its migrations, Temporal and a worker.
+	// Ready are checks of /readyz besides PostgreSQL, its migrations, Temporal, a worker and one that can sign.
 	Ready []Check
 	// Metrics serves GET /metrics; nil for no such route.
 	Metrics http.Handler
@@ -94,6 +94,7 @@ func New(o Options) (*API, error) {
 	a.checks = append([]Check{
 		{"postgresql", a.store.Ping}, {"migrations", a.store.Migrated},
 		{"temporal", a.gateway.Healthy}, {"worker", a.gateway.WorkerPolls},
+		{"signer", a.store.SignerReady},
 	}, o.Ready...)
 	var err error
 	if a.metrics, err = newMetrics(o.Meter); err != nil {

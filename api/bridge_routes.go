@@ -81,6 +81,10 @@ func (a *API) claim(c *call, body workflow.ClaimRequest) (workflow.ClaimAnswer, 
 	case attempt.Claimed():
 		return a.claimed(c, e)
 	}
+	// Nothing begins whose verdict would have to wait for a signature.
+	if err := a.store.SignerReady(c); err != nil {
+		return workflow.ClaimAnswer{}, err
+	}
 	if err := a.store.CountUpdate(c, e.Attempt.ExecutionID); err != nil {
 		return workflow.ClaimAnswer{}, err
 	}

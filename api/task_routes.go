@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"countersign/contracts/canonjson"
+	"countersign/contracts/receipt"
 	"countersign/contracts/workflow"
 )
 
@@ -19,7 +20,11 @@ func (a *API) taskRoutes() []Route {
 		{Name: "limit", Integer: true, Min: 1, Max: 100, Default: 50},
 		{Name: "after"},
 	}
+	// Public keys are for strangers too.
+	keys := reading(http.MethodGet, "/v1/keys", "", nil, a.keys)
+	keys.Public = true
 	return []Route{
+		keys,
 		writing(http.MethodPost, "/v1/tasks", workflow.ScopeTasksWrite, http.StatusCreated, a.createTask),
 		reading(http.MethodGet, "/v1/tasks", workflow.ScopeTasksRead, page, a.tasks),
 		reading(http.MethodGet, "/v1/tasks/{id}", workflow.ScopeTasksRead, nil, a.task),
@@ -71,3 +76,5 @@ func (a *API) inbox(c *call) (workflow.Inbox, error) {
 func (a *API) receipt(c *call) (workflow.Receipt, error) {
 	return a.store.TaskReceipt(c, c.who, c.param("id"))
 }
+
+func (a *API) keys(c *call) (receipt.KeySet, error) { return a.store.Keys(c) }

@@ -37,7 +37,7 @@ func (a *API) dispatch(c *call, body workflow.DispatchRequest) (workflow.Detail,
 		return workflow.Detail{}, err
 	}
 	d, err := a.store.Dispatch(c, store.Dispatch{
-		User: c.who.User, Request: body, RequestSHA256: canonjson.Digest(request), Lease: a.lease, Deadline: a.deadline,
+		User: c.who.User, Request: body, RequestSHA256: canonjson.Digest(request), Lease: a.lease, Deadline: a.deadline, NeedsSigner: true,
 	})
 	if err != nil {
 		return workflow.Detail{}, err

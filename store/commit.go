@@ -9,6 +9,7 @@ import (
 
 	"countersign/contracts"
 	"countersign/contracts/canonjson"
+	"countersign/contracts/receipt"
 	"countersign/contracts/workflow"
 
 	"github.com/go-json-experiment/json"
@@ -41,7 +42,7 @@ func (s *Store) Commit(ctx context.Context, workflowID string, n int, c workflow
 	var out Outcome
 	err := s.tx(ctx, func(tx pgx.Tx) error {
 		out = Outcome{}
-		k := commit{tx: tx, workflowID: workflowID, n: n, command: c, hash: c.InputHash()}
+		k := commit{store: s, tx: tx, workflowID: workflowID, n: n, command: c, hash: c.InputHash()}
 		err := k.run(ctx)
 		out = k.out
 		return err
@@ -70,6 +71,7 @@ func (s *Store) CommitNext(ctx context.Context, workflowID string, c workflow.Co
 
 // commit is one run of Commit.
 type commit struct {
+	store      *Store
 	tx         pgx.Tx
 	workflowID string
 	n          int
@@ -82,6 +84,11 @@ type commit struct {
 	executions []executionRow
 	facts      workflow.Facts
 	ledger     chain
+
+	// What a receipt needs besides; set when a verifier's completion may lead to one.
+	signing       signingKey
+	server        receipt.Server
+	contractBytes []byte
 }
 
 func (k *commit) run(ctx context.Context) error {
@@ -187,6 +194,11 @@ func (k *commit) lock(ctx context.Context) (workflow.State, error) {
 		account, runtime := k.frozen.account(k.purpose)
 		queueAuthority(b, k.frozen.NodeID, k.frozen.ProjectID, account, runtime, &node)
 	}
+	if e := k.facts.Event; e != nil && e.State == workflow.EventCompleted && k.purpose == workflow.PurposeVerify {
+		k.store.queueSigningKey(b, &k.signing)
+		b.Queue(`SELECT instance_id, resource FROM instance`).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&k.server.InstanceID, &k.server.Resource) })
+	}
 	b.Queue(`SELECT version, ledger_entries, ledger_head FROM tasks WHERE id = $1 FOR NO KEY UPDATE`, k.frozen.TaskID).
 		QueryRow(func(row pgx.Row) error {
 			k.ledger.taskID = k.frozen.TaskID
@@ -239,11 +251,10 @@ func (k *commit) subject() {
 }
 
 func (k *commit) contract(row pgx.Row) error {
-	var data []byte
-	if err := row.Scan(&data); err != nil {
+	if err := row.Scan(&k.contractBytes); err != nil {
 		return err
 	}
-	k.facts.ContractIntact = canonjson.Digest(data) == k.frozen.ContractDigest
+	k.facts.ContractIntact = canonjson.Digest(k.contractBytes) == k.frozen.ContractDigest
 	k.facts.Contract = new(workflow.Contract)
-	return json.Unmarshal(data, k.facts.Contract)
+	return json.Unmarshal(k.contractBytes, k.facts.Contract)
 }

@@ -145,23 +145,6 @@ func (k *commit) queueRevision(b *pgx.Batch, d workflow.Decision) error {
 	return nil
 }
 
-// queueAcceptance writes the receipt and sets the task done, in the step's own transaction.
-func (k *commit) queueAcceptance(b *pgx.Batch, d workflow.Decision) error {
-	verdict, err := canonjson.Marshal(d.Accepted)
-	if err != nil {
-		return fmt.Errorf("store the verdict: %w", err)
-	}
-	digest := canonjson.Digest(verdict)
-	queuePayload(b, digest, verdict)
-	b.Queue(`INSERT INTO receipts (receipt_id, task_id, workflow_id, contract_digest, candidate_commit, verdict_sha256, accepted_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		d.Step.ReceiptID, k.frozen.TaskID, k.workflowID, k.frozen.ContractDigest, d.Step.CandidateCommit, digest, d.Step.At)
-	b.Queue(`UPDATE tasks SET status = 'done', version = version + 1, updated_at = $2,
-			result_summary = (SELECT result_summary FROM executions WHERE id = $3) WHERE id = $1`,
-		k.frozen.TaskID, d.Step.At, d.Step.WorkerExecutionID)
-	return nil
-}
-
 // queueLedger writes what of the step belongs in the task's ledger: a validated payload, and the end
 // of the revision.
 func (k *commit) queueLedger(b *pgx.Batch, d workflow.Decision) error {

@@ -134,16 +134,15 @@ func (r executionRow) view(now time.Time) workflow.AttemptView {
 // TaskReceipt is the acceptance receipt of a task, for a user who is in its project.
 func (s *Store) TaskReceipt(ctx context.Context, who Identity, taskID string) (workflow.Receipt, error) {
 	var r workflow.Receipt
-	err := s.pool.QueryRow(ctx, `SELECT c.receipt_id, c.task_id, c.workflow_id, c.contract_digest, c.candidate_commit, c.accepted_at
+	err := s.pool.QueryRow(ctx, `SELECT c.receipt_id, c.task_id, c.workflow_id, c.contract_digest, c.candidate_commit, c.accepted_at, c.envelope
 		FROM receipts c JOIN tasks t ON t.id = c.task_id JOIN members m ON m.project_id = t.project_id
 		WHERE c.task_id = $1 AND m.user_name = $2 AND m.status = 'active'`, taskID, who.User).
-		Scan(&r.ReceiptID, &r.TaskID, &r.WorkflowID, &r.ContractDigest, &r.CandidateCommit, &r.AcceptedAt)
+		Scan(&r.ReceiptID, &r.TaskID, &r.WorkflowID, &r.ContractDigest, &r.CandidateCommit, &r.AcceptedAt, (*[]byte)(&r.Envelope))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, notFound("receipt")
 	}
 	if err != nil {
 		return r, translate(err)
 	}
-	r.Envelope = jsontext.Value("null")
 	return r, nil
 }

@@ -25,6 +25,8 @@ type Dispatch struct {
 	// Lease and Deadline are frozen into the contract.
 	Lease    time.Duration
 	Deadline time.Duration
+	// NeedsSigner refuses a new revision with unavailable while no worker could sign its receipt.
+	NeedsSigner bool
 }
 
 // Dispatched names the revision a dispatch made, now or the first time it was sent.
@@ -72,6 +74,11 @@ func dispatch(ctx context.Context, tx pgx.Tx, d Dispatch) (Dispatched, error) {
 	if replayed != "" {
 		start, err := startOf(ctx, tx, replayed)
 		return Dispatched{WorkflowID: replayed, Replayed: true, Start: start}, err
+	}
+	if d.NeedsSigner {
+		if err := signerReady(ctx, tx); err != nil {
+			return Dispatched{}, err
+		}
 	}
 	node, err := lockDispatchNode(ctx, tx, spec, projectID)
 	if err != nil {

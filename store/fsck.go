@@ -10,7 +10,6 @@ import (
 	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 
-	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -36,7 +35,7 @@ func (s *Store) Fsck(ctx context.Context) ([]Finding, error) {
 			}
 			findings = append(findings, found...)
 		}
-		for _, check := range []func(context.Context, pgx.Tx) ([]Finding, error){fsckDigests, fsckPayloads, fsckSteps, fsckReceipts, fsckLedgers} {
+		for _, check := range []func(context.Context, pgx.Tx) ([]Finding, error){fsckDigests, fsckPayloads, fsckSteps, fsckKeys, fsckReceipts, fsckLedgers} {
 			found, err := check(ctx, tx)
 			if err != nil {
 				return fmt.Errorf("fsck: %w", err)
@@ -200,44 +199,4 @@ func replayed(ctx context.Context, tx pgx.Tx, r frozenRow, current currentRow) (
 		return fmt.Sprintf("the rows say %s %s, the history %s %s", stored.Phase, stored.Reason, state.Phase, state.Reason), nil
 	}
 	return "", nil
-}
-
-// fsckReceipts judges every accepted verdict again: all frozen criteria, each once, each a pass.
-func fsckReceipts(ctx context.Context, tx pgx.Tx) (found []Finding, err error) {
-	rows, err := tx.Query(ctx, `SELECT c.receipt_id, r.contract, p.body FROM receipts c JOIN revisions r ON r.workflow_id = c.workflow_id
-		JOIN payloads p ON p.sha256 = c.verdict_sha256`)
-	if err != nil {
-		return nil, err
-	}
-	var (
-		id                string
-		contract, verdict []byte
-	)
-	_, err = pgx.ForEachRow(rows, []any{&id, &contract, &verdict}, func() error {
-		var (
-			c workflow.Contract
-			v workflow.Verdict
-		)
-		if json.Unmarshal(contract, &c) != nil || json.Unmarshal(verdict, &v) != nil || !allPass(c, v) {
-			found = append(found, Finding{"receipt_rests_on_all_passes", id, "its verdict does not pass every frozen criterion once"})
-		}
-		return nil
-	})
-	return found, err
-}
-
-func allPass(c workflow.Contract, v workflow.Verdict) bool {
-	passed := map[string]bool{}
-	for _, r := range v.Results {
-		if r.Outcome != workflow.CriterionPass || passed[r.CriterionID] {
-			return false
-		}
-		passed[r.CriterionID] = true
-	}
-	for _, criterion := range c.Criteria {
-		if !passed[criterion.ID] {
-			return false
-		}
-	}
-	return len(passed) == len(c.Criteria)
 }

@@ -4,7 +4,7 @@
 // identity, authority, uniqueness, replay and expiry, always by the database's clock.
 //
 // Lock order, everywhere: idempotency key or history row, then node, project, member, account, token
-// (FOR SHARE), then task, revision, executions by id, ledger, outbox. Parents are locked FOR NO KEY
+// (FOR SHARE), the signing key (FOR SHARE), then task, revision, executions by id, ledger, outbox. Parents are locked FOR NO KEY
 // UPDATE, for FOR UPDATE deadlocks with the inserts of their children.
 package store
 
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"countersign/contracts"
+	"countersign/contracts/receipt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -26,14 +27,21 @@ import (
 
 // Store is safe for concurrent use.
 type Store struct {
-	pool *pgxpool.Pool
+	pool   *pgxpool.Pool
+	signer Signer
 }
+
+// Signer hands out the key that receipts are signed with, read afresh at each call, so that a key that
+// was replaced or lost is noticed at once. The error says why there is none.
+type Signer func() (*receipt.Key, error)
 
 // Options of a Store.
 type Options struct {
 	URL      string          // PostgreSQL connection URL
 	MaxConns int32           // 0 for the pool's default
 	Tracer   pgx.QueryTracer // nil for none
+	// Signer is what workers sign acceptances with; nil for processes that commit none.
+	Signer Signer
 }
 
 // Open connects lazily; it fails only for an unreadable URL.
@@ -65,7 +73,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	return &Store{pool: pool}, nil
+	return &Store{pool: pool, signer: o.Signer}, nil
 }
 
 // Close waits for the connections in use and closes them all.
@@ -164,4 +172,9 @@ func undefinedTable(err error) bool {
 func foreignKey(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "23503"
+}
+
+func duplicate(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "23505"
 }

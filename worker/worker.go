@@ -13,6 +13,7 @@ import (
 	"countersign/store"
 	"countersign/workflows"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
 	"go.temporal.io/sdk/activity"
 	sdk "go.temporal.io/sdk/worker"
@@ -22,10 +23,15 @@ import (
 
 // Options of Run.
 type Options struct {
+	// Store must have the signing key.
 	Store     *store.Store
 	Temporal  activities.Temporal
 	TaskQueue string
 	Log       *slog.Logger
+	// Name is what the worker says it can sign as; no other process has it. "" makes one up.
+	Name string
+	// BeatEvery is how often the worker says that it can sign; 0 means 10 s.
+	BeatEvery time.Duration
 	// Meter records what is open; nil for not.
 	Meter metric.MeterProvider
 	// SweepEvery is how often the sweeper looks; 0 means 2 s.
@@ -49,6 +55,10 @@ func Run(ctx context.Context, o Options) error {
 	o.RelayEvery = orElse(o.RelayEvery, time.Second)
 	o.LostAfter = orElse(o.LostAfter, time.Minute)
 	o.CloseAfter = orElse(o.CloseAfter, 10*time.Second)
+	o.BeatEvery = orElse(o.BeatEvery, 10*time.Second)
+	if o.Name == "" {
+		o.Name = uuid.NewString()
+	}
 	if o.TaskQueue == "" {
 		o.TaskQueue = workflows.DefaultTaskQueue
 	}
@@ -73,6 +83,7 @@ func Run(ctx context.Context, o Options) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { (&relay{o, g}).run(ctx); return nil })
 	group.Go(func() error { (&sweeper{o, g}).run(ctx); return nil })
+	group.Go(func() error { beat(ctx, o); return nil })
 	group.Go(func() error {
 		select {
 		case err := <-fatal:

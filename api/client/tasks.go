@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"countersign/contracts/receipt"
 	"countersign/contracts/workflow"
 )
 
@@ -55,6 +56,11 @@ func (c *Client) PatchTask(ctx context.Context, projectID, taskID string, p work
 // Receipt is a task's acceptance receipt; CodeNotFound until there is one.
 func (c *Client) Receipt(ctx context.Context, taskID string) (workflow.Receipt, error) {
 	return call[workflow.Receipt](ctx, c, http.MethodGet, taskPath(taskID)+"/receipt", nil)
+}
+
+// Keys are the public keys that receipts are signed with; it needs no token.
+func (c *Client) Keys(ctx context.Context) (receipt.KeySet, error) {
+	return call[receipt.KeySet](ctx, c, http.MethodGet, "/v1/keys", nil)
 }
 
 func taskPath(taskID string) string { return "/v1/tasks/" + url.PathEscape(taskID) }

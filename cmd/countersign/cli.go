@@ -29,6 +29,7 @@ type grammar struct {
 	Workflow workflowCommands `cmd:"" group:"work" help:"Read, watch and control a task's revision."`
 	Inbox    inboxCommand     `cmd:"" group:"work" help:"List what needs a person, each with its next action."`
 	Ledger   ledgerCommands   `cmd:"" group:"work" help:"Verify a task's ledger."`
+	Receipt  receiptCommands  `cmd:"" group:"work" help:"Take a receipt away and check it, with or without a server."`
 
 	Completion completionCommands `cmd:"" group:"check" help:"Check a worker's payload."`
 	Artifact   artifactCommands   `cmd:"" group:"check" help:"Hash and judge what a task produced."`
@@ -44,6 +45,7 @@ type grammar struct {
 	Worker  workerCommand  `cmd:"" group:"deploy" help:"Run workflows, activities, relay and sweeper."`
 	Bridge  bridgeCommand  `cmd:"" group:"deploy" help:"Run a node: take executions and do them on this machine."`
 	Migrate migrateCommand `cmd:"" group:"deploy" help:"Bring database and Temporal to this version."`
+	Keys    keysCommands   `cmd:"" group:"deploy" help:"The keys that receipts are signed with."`
 	Fsck    fsckCommand    `cmd:"" group:"deploy" help:"Check every invariant over the whole database."`
 	Health  healthCommand  `cmd:"" group:"deploy" help:"Ask a running part whether it is healthy, for container health checks."`
 

@@ -17,7 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Exit statuses; 3 to 6 are those of `workflow get`.
+// Exit statuses; 3 to 6 are those of `workflow get`, and 3 that of `receipt verify` too.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -27,6 +27,8 @@ const (
 	exitUnknownTask = 5
 	exitUnreachable = 6
 	exitUsage       = 64
+
+	exitSignerUnknown = 3
 )
 
 // statusError gives an error an exit status of its own. A nil err says nothing on standard error.

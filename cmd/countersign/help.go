@@ -19,7 +19,7 @@ A server elsewhere is named by --server and --token, or by the environment:
 
 Flags may stand anywhere; -- ends them; a file argument may be -, standard input.
 Exit status: 0 fine, 1 failed, 2 refused or bad data, 64 wrong usage, 130 interrupted;
-workflow get adds 3 blocked, 4 cancelled, 5 unknown task, 6 unreachable.`
+workflow get adds 3 blocked, 4 cancelled, 5 unknown task, 6 unreachable; receipt verify 3, signer unknown.`
 
 var groups = []kong.Group{
 	{Key: "start", Title: "On this machine:"},

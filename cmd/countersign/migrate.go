@@ -14,16 +14,21 @@ import (
 
 type migrateCommand struct {
 	deploy.Database `group:"config"`
-	deploy.Temporal `group:"config"`
-	deploy.Log      `group:"config"`
+	deploy.Temporal  `group:"config"`
+	deploy.Signing   `group:"config"`
+	deploy.Algorithm `group:"config"`
+	deploy.Log       `group:"config"`
 	Resource        string `group:"config" default:"http://127.0.0.1:8080" env:"COUNTERSIGN_RESOURCE" placeholder:"URI" help:"What the instance calls itself; the first migration fixes it for ever (${default})."`
 	Admin           string `placeholder:"USER" help:"Also make the instance's first token, for this user and with every scope; it is shown this once."`
+	SkipKey         bool   `help:"Leave the signing key alone: it is made elsewhere, and no worker runs here."`
 	SkipTemporal    bool   `help:"Leave Temporal's search attributes alone: somebody else registers them."`
 }
 
 // Help is shown by --help.
 func (migrateCommand) Help() string {
 	return `Run it before the first start and before the parts of a new version start; several at once do no harm.
+The first one also makes the key that receipts are signed with, in --signing-key; every worker needs a copy of that file,
+and who loses it begins a new chain of keys (countersign keys rotate --new-chain).
 
 Examples:
 
@@ -32,7 +37,9 @@ Examples:
 
 type migrated struct {
 	workflow.Instance
-	Admin *workflow.TokenCreated `json:"admin,omitzero"`
+	// SigningKey is the fingerprint of the key in use.
+	SigningKey string                 `json:"signing_key_sha256,omitzero"`
+	Admin      *workflow.TokenCreated `json:"admin,omitzero"`
 }
 
 // Run migrates.
@@ -56,6 +63,11 @@ func (c *migrateCommand) Run(s *session) error {
 		return err
 	}
 	done.Version = programVersion()
+	if !c.SkipKey {
+		if done.SigningKey, err = c.EnsureKey(s.ctx, st, c.Algorithm); err != nil {
+			return fmt.Errorf("the database is migrated, but no worker can sign: %w", err)
+		}
+	}
 	if c.Admin != "" {
 		token, err := st.BootstrapAdmin(s.ctx, c.Admin)
 		if err != nil {
@@ -64,7 +76,7 @@ func (c *migrateCommand) Run(s *session) error {
 		done.Admin = &token
 	}
 	return s.print(done, func() error {
-		if err := s.out.Fields("instance", done.InstanceID, "resource", done.Resource); err != nil || done.Admin == nil {
+		if err := s.out.Fields("instance", done.InstanceID, "resource", done.Resource, "signing key", done.SigningKey); err != nil || done.Admin == nil {
 			return err
 		}
 		return s.printToken(*done.Admin)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/cmd/countersign/internal/deploy"
+	"countersign/cmd/countersign/internal/keyfile"
 	"countersign/cmd/countersign/internal/telemetry"
 	"countersign/store"
 )
@@ -32,7 +33,7 @@ SIGTERM and SIGINT end it in order; the exit status is then 0.`
 // Help is shown by --help.
 func (apiCommand) Help() string {
 	return `Any number may run at once, behind any load balancer. /healthz tells that the process lives, /readyz that PostgreSQL,
-Temporal, the schema and a worker are there.` + telemetryHelp
+Temporal, the schema, a worker and one that can sign are there.` + telemetryHelp
 }
 
 // Run serves until the program is told to end.
@@ -42,7 +43,7 @@ func (c *apiCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return withParts(s, "countersign-api", c.Database, c.Temporal, log, l, func(ctx context.Context, p *deploy.Parts) error {
+	return withParts(s, "countersign-api", c.Database, c.Temporal, nil, log, l, func(ctx context.Context, p *deploy.Parts) error {
 		p.Durations, p.TemporalUI = c.Durations, c.TemporalUIURL
 		return p.ServeAPI(ctx, l)
 	})
@@ -51,6 +52,7 @@ func (c *apiCommand) Run(s *session) error {
 type workerCommand struct {
 	deploy.Database `group:"config"`
 	deploy.Temporal `group:"config"`
+	deploy.Signing  `group:"config"`
 	deploy.Log      `group:"config"`
 	Listen          string `group:"config" default:"127.0.0.1:8081" env:"COUNTERSIGN_WORKER_LISTEN" placeholder:"HOST:PORT" help:"Where to serve /healthz, /readyz and /metrics (${default})."`
 }
@@ -58,23 +60,29 @@ type workerCommand struct {
 // Help is shown by --help.
 func (workerCommand) Help() string {
 	return `Any number may run at once. It runs the revision workflow and its activities, sends what the outbox holds, and
-settles what nobody else has settled.` + telemetryHelp
+settles what nobody else has settled. It signs the receipts, and does not start without the signing key that
+` + "`countersign migrate`" + ` makes.` + telemetryHelp
 }
 
 // Run works until the program is told to end.
 func (c *workerCommand) Run(s *session) error {
 	log := c.Logger(s.errs)
+	signer := keyfile.Signer(c.SigningKey)
+	// Told here, once and clearly; what happens to the file later is logged and shows in /readyz.
+	if _, err := signer(); err != nil {
+		return err
+	}
 	l, err := deploy.Listen(c.Listen)
 	if err != nil {
 		return err
 	}
-	return withParts(s, "countersign-worker", c.Database, c.Temporal, log, l, func(ctx context.Context, p *deploy.Parts) error {
+	return withParts(s, "countersign-worker", c.Database, c.Temporal, signer, log, l, func(ctx context.Context, p *deploy.Parts) error {
 		return p.ServeWorker(ctx, l)
 	})
 }
 
 // withParts connects what a part runs on, and lets go of it when the part has ended.
-func withParts(s *session, service string, d deploy.Database, t deploy.Temporal, log *slog.Logger, l net.Listener, run func(context.Context, *deploy.Parts) error) error {
+func withParts(s *session, service string, d deploy.Database, t deploy.Temporal, signer store.Signer, log *slog.Logger, l net.Listener, run func(context.Context, *deploy.Parts) error) error {
 	defer l.Close() // serving closes it too; this is for the errors before
 	tel, err := telemetry.Start(s.ctx, service, log)
 	if err != nil {
@@ -87,7 +95,7 @@ func withParts(s *session, service string, d deploy.Database, t deploy.Temporal,
 			log.Warn("telemetry", "error", err)
 		}
 	}()
-	st, err := store.Open(s.ctx, store.Options{URL: d.DatabaseURL, MaxConns: d.DatabaseMaxConns})
+	st, err := store.Open(s.ctx, store.Options{URL: d.DatabaseURL, MaxConns: d.DatabaseMaxConns, Signer: signer})
 	if err != nil {
 		return err
 	}

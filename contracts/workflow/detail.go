@@ -122,13 +122,14 @@ type Live struct {
 
 // Receipt answers GET /v1/tasks/{id}/receipt.
 type Receipt struct {
-	ReceiptID       string         `json:"receipt_id"`
-	TaskID          string         `json:"task_id"`
-	WorkflowID      string         `json:"workflow_id"`
-	ContractDigest  string         `json:"contract_digest"`
-	CandidateCommit *string        `json:"candidate_commit,omitzero"`
-	AcceptedAt      time.Time      `json:"accepted_at"`
-	Envelope        jsontext.Value `json:"envelope"`
+	ReceiptID       string    `json:"receipt_id"`
+	TaskID          string    `json:"task_id"`
+	WorkflowID      string    `json:"workflow_id"`
+	ContractDigest  string    `json:"contract_digest"`
+	CandidateCommit *string   `json:"candidate_commit,omitzero"`
+	AcceptedAt      time.Time `json:"accepted_at"`
+	// Envelope is the signed DSSE envelope, byte for byte; see package receipt.
+	Envelope jsontext.Value `json:"envelope"`
 }
 
 // ControlAction is what an operator may do to a running revision.

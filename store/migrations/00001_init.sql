@@ -237,6 +237,31 @@ CREATE UNIQUE INDEX history_command ON history (workflow_id, input_hash) WHERE i
 
 CREATE INDEX events_by_body ON events (body_sha256);
 
+-- Keys that receipts are signed with, each vouched for by the one before it. The secret half is in a
+-- file of the workers.
+CREATE TABLE keys (
+    sequence   integer PRIMARY KEY CHECK (sequence >= 1),
+    sha256     text NOT NULL UNIQUE CHECK (sha256 ~ '^[0-9a-f]{64}$'),  -- of the SubjectPublicKeyInfo
+    public_pem text NOT NULL,
+    not_before timestamptz NOT NULL,
+    not_after  timestamptz,  -- when the next key took its place
+    revoked_at timestamptz,
+    reason     text,
+    signed_by  text REFERENCES keys (sha256),
+    signature  text,         -- base64: of the key before, and of this one, over the link between them
+    proof      text,
+    CHECK ((signed_by IS NULL) = (signature IS NULL) AND (signed_by IS NULL) = (proof IS NULL)),
+    CHECK ((revoked_at IS NULL) = (reason IS NULL))
+);
+CREATE UNIQUE INDEX keys_one_in_use ON keys ((true)) WHERE not_after IS NULL AND revoked_at IS NULL;
+
+-- Workers that can sign, as each says every few seconds.
+CREATE TABLE signers (
+    key_sha256 text NOT NULL REFERENCES keys (sha256),
+    worker     text PRIMARY KEY,
+    seen_at    timestamptz NOT NULL
+);
+
 CREATE TABLE receipts (
     receipt_id       text PRIMARY KEY,
     task_id          text NOT NULL REFERENCES tasks CONSTRAINT receipts_task UNIQUE,
@@ -244,7 +269,9 @@ CREATE TABLE receipts (
     contract_digest  text NOT NULL,
     candidate_commit text NOT NULL,
     verdict_sha256   text NOT NULL REFERENCES payloads,
-    accepted_at      timestamptz NOT NULL
+    accepted_at      timestamptz NOT NULL,
+    key_sha256       text NOT NULL REFERENCES keys (sha256),
+    envelope         bytea NOT NULL  -- as it was signed, never rebuilt
 );
 
 -- Ledger ------------------------------------------------------------------------------------------
@@ -278,6 +305,6 @@ CREATE INDEX outbox_due ON outbox (locked_until) WHERE sent_at IS NULL;
 CREATE INDEX outbox_start ON outbox (workflow_id) WHERE kind = 'start';
 
 -- +goose Down
-DROP TABLE outbox, ledger, receipts, history, events, executions, idempotency, revisions, payloads, tasks,
+DROP TABLE outbox, ledger, receipts, signers, keys, history, events, executions, idempotency, revisions, payloads, tasks,
     tokens, node_accounts, node_projects, nodes, members, projects, users, instance;
 DROP SEQUENCE fencing_tokens;

@@ -33,7 +33,7 @@ const setupBound = 2 * time.Minute
 // Bundle is one test's database, migrated and otherwise empty.
 type Bundle struct {
 	URL   string       // of the database, as a user who may do anything in it
-	Store *store.Store // closed when the test ends
+	Store *store.Store // can sign; closed when the test ends
 	Pool  *pgxpool.Pool
 }
 
@@ -59,7 +59,7 @@ func NewOn(t testing.TB, server string) *Bundle {
 		require.NoError(t, onServer(ctx, server, func(conn *pgx.Conn) error { return dropDatabase(ctx, conn, name) }))
 	})
 	b := &Bundle{URL: databaseURL(t, server, name)}
-	b.Store = b.Open(t, store.Options{})
+	b.Store = b.Open(t, store.Options{Signer: Signer})
 	cfg, err := pgxpool.ParseConfig(b.URL)
 	require.NoError(t, err)
 	cfg.MaxConns = 4
@@ -139,12 +139,36 @@ func makeTemplate(ctx context.Context, server string) (string, error) {
 		if err := store.Migrate(ctx, at, Resource); err != nil {
 			return err
 		}
+		if err := firstKey(ctx, at); err != nil {
+			return err
+		}
 		return whenUnused(ctx, func() error {
 			_, err := conn.Exec(ctx, "ALTER DATABASE "+quote(draft)+" RENAME TO "+quote(name))
 			return err
 		})
 	})
 }
+
+// firstKey gives the template its key, and a worker that can sign for ever: tests of other things may
+// have no worker, or stop it for as long as they like.
+func firstKey(ctx context.Context, url string) error {
+	s, err := store.Open(ctx, store.Options{URL: url, MaxConns: 1, Signer: Signer})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	sha256, err := s.EnsureKey(ctx, Signer)
+	if err != nil {
+		return err
+	}
+	return onServer(ctx, url, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, `INSERT INTO signers (key_sha256, worker, seen_at) VALUES ($1, $2, 'infinity')`, sha256, Tireless)
+		return err
+	})
+}
+
+// Tireless is the worker of every test instance that can always sign, as far as the database knows.
+const Tireless = "tireless"
 
 func copyDatabase(ctx context.Context, conn *pgx.Conn, template, name string) error {
 	return whenUnused(ctx, func() error {

@@ -63,6 +63,10 @@ func (p *Parts) ServeWorker(ctx context.Context, l net.Listener) error {
 		}
 		if !running.Load() {
 			http.Error(w, "Temporal does not take the worker", http.StatusServiceUnavailable)
+			return
+		}
+		if err := p.Store.SignsNow(r.Context()); err != nil {
+			http.Error(w, "the signing key cannot be used; the log says why", http.StatusServiceUnavailable)
 		}
 	})
 	mux.Handle("GET /metrics", p.Telemetry.Handler())
@@ -102,6 +106,6 @@ func (p *Parts) work(ctx context.Context, running *atomic.Bool) error {
 	defer running.Store(false)
 	return worker.Run(ctx, worker.Options{
 		Store: p.Store, Temporal: p.Temporal, TaskQueue: workflows.DefaultTaskQueue, Log: p.Log.With("part", "worker"),
-		Meter: p.Telemetry.Meters,
+		Meter: p.Telemetry.Meters, Name: WorkerName(),
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"countersign/cmd/countersign/internal/deploy"
 	"countersign/cmd/countersign/internal/devfile"
+	"countersign/cmd/countersign/internal/keyfile"
 	"countersign/cmd/countersign/internal/telemetry"
 	"countersign/store"
 
@@ -104,11 +105,15 @@ func runParts(ctx context.Context, o Options, s *servers, log, progress *slog.Lo
 	if err := store.Migrate(ctx, s.databaseURL, file.URL); err != nil {
 		return err
 	}
-	st, err := store.Open(ctx, store.Options{URL: s.databaseURL})
+	keyPath := filepath.Join(o.Dir, SigningKey)
+	st, err := store.Open(ctx, store.Options{URL: s.databaseURL, Signer: keyfile.Signer(keyPath)})
 	if err != nil {
 		return err
 	}
 	defer st.Close()
+	if err := ensureKey(ctx, st, keyPath, progress); err != nil {
+		return err
+	}
 	if err := introduce(ctx, st, o.Dir, &file); err != nil {
 		return err
 	}
