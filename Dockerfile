@@ -7,12 +7,15 @@ RUN go mod download
 COPY . .
 ARG VERSION=
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/countersign ./cmd/countersign
+# Where the signing key lies; a volume mounted here begins as this directory is, the user's own.
+RUN mkdir -p -m 0700 /out/var/lib/countersign
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/countersign /countersign
+COPY --from=build --chown=65532:65532 /out/var /var
 USER 65532:65532
-ENV COUNTERSIGN_LISTEN=:8080 COUNTERSIGN_WORKER_LISTEN=:8081
+ENV COUNTERSIGN_LISTEN=:8080 COUNTERSIGN_WORKER_LISTEN=:8081 COUNTERSIGN_SIGNING_KEY=/var/lib/countersign/signing-key.pem
 EXPOSE 8080 8081
 ENTRYPOINT ["/countersign"]
 CMD ["--help"]

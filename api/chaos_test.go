@@ -89,6 +89,7 @@ func newDeployment(t *testing.T) *deployment {
 	env := []string{
 		"COUNTERSIGN_DATABASE_URL=" + d.Bundle.URL, "COUNTERSIGN_TEMPORAL_ADDRESS=" + temporal.Address(),
 		"COUNTERSIGN_LISTEN=" + address, "COUNTERSIGN_WORKER_LISTEN=127.0.0.1:0", "COUNTERSIGN_LOG_LEVEL=warn",
+		"COUNTERSIGN_SIGNING_KEY=" + storetest.KeyFile(t, storetest.First),
 	}
 	d.api = &part{t: t, args: []string{"api"}, env: env}
 	for range 2 {

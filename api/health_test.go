@@ -44,7 +44,7 @@ func TestReadiness(t *testing.T) {
 		require.Equal(t, c.OK, c.Detail == "")
 	}
 	require.Equal(t, map[string]bool{
-		"postgresql": true, "migrations": true, "temporal": false, "worker": false, "fine": true, "refused": false, "broken": false,
+		"postgresql": true, "migrations": true, "temporal": false, "worker": false, "signer": true, "fine": true, "refused": false, "broken": false,
 	}, got)
 	require.Equal(t, "application/json", a.Header.Get("Content-Type"))
 	apitest.Into[map[string]string](t, 200, apitest.Call(t, "GET", base, "/healthz", "", nil))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"countersign/api/apitest"
+	"countersign/contracts/receipt"
 	"countersign/contracts/workflow"
 
 	"github.com/stretchr/testify/require"
@@ -26,5 +27,9 @@ func TestFromDispatchToReceipt(t *testing.T) {
 	require.Equal(t, workflow.PhaseAccepted, a.WorkflowPhase)
 	r := apitest.Into[workflow.Receipt](t, http.StatusOK, s.Operator("GET", "/v1/tasks/"+d.TaskID+"/receipt", nil))
 	require.Equal(t, candidate, *r.CandidateCommit)
-	require.Equal(t, "null", string(r.Envelope))
+	keys := apitest.Into[receipt.KeySet](t, http.StatusOK, apitest.Call(t, "GET", s.URL, "/v1/keys", "", nil))
+	v, err := receipt.VerifyWith(r.Envelope, s.Detail(d.TaskID).Contract, receipt.Trust{Keys: keys, Pins: []string{keys.Keys[0].SHA256}})
+	require.NoError(t, err)
+	require.Equal(t, r.ReceiptID, v.ReceiptID)
+	require.Equal(t, r.AcceptedAt, v.AcceptedAt)
 }

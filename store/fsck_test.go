@@ -45,6 +45,8 @@ func TestFsckNamesDamage(t *testing.T) {
 		"idempotency_names_a_revision":      `UPDATE idempotency SET workflow_id = 'gone'`,
 		"projects_have_an_owner":            `UPDATE members SET status = 'suspended'`,
 		"start_is_on_its_way":               `DELETE FROM outbox`,
+		"keys_are_a_chain":                  `UPDATE keys SET public_pem = 'x'`,
+		"receipt_proves_its_row":            `UPDATE receipts SET envelope = replace(convert_from(envelope, 'UTF8'), '"sig":"', '"sig":"AAAA')::bytea`,
 		"one_attempt_while_active":          `UPDATE executions SET state = 'ended', phase = 'cancelled', outcome = 'cancelled', ended_at = now() WHERE state = 'live'`,
 	} {
 		t.Run(rule, func(t *testing.T) {

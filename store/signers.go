@@ -22,19 +22,28 @@ const (
 // ErrNotInUse says that this process's signing key is not the instance's key in use.
 var ErrNotInUse = errors.New("the signing key is not the instance's key in use: bring this process the new key file, or run `countersign keys list` to see which it is")
 
+// SigningKey is the fingerprint of this process's signing key, or why it has none.
+func (s *Store) SigningKey() (sha256 string, err error) {
+	if s.signer == nil {
+		return "", errors.New("this process has no signing key")
+	}
+	key, err := s.signer()
+	if err != nil {
+		return "", err
+	}
+	return key.Public().SHA256, nil
+}
+
 // BeatSigner says, by the database's clock, that this process can sign at the moment. worker is its
 // name, which no other process has. The error says why it cannot.
 func (s *Store) BeatSigner(ctx context.Context, worker string) error {
-	if s.signer == nil {
-		return errors.New("this process has no signing key")
-	}
-	key, err := s.signer()
+	key, err := s.SigningKey()
 	if err != nil {
 		return err
 	}
 	tag, err := s.pool.Exec(ctx, `INSERT INTO signers (key_sha256, worker, seen_at)
 		SELECT sha256, $2, clock_timestamp() FROM keys WHERE sha256 = $1 AND `+inUse+`
-		ON CONFLICT (worker) DO UPDATE SET key_sha256 = excluded.key_sha256, seen_at = excluded.seen_at`, key.Public().SHA256, worker)
+		ON CONFLICT (worker) DO UPDATE SET key_sha256 = excluded.key_sha256, seen_at = excluded.seen_at`, key, worker)
 	if err != nil {
 		return translate(err)
 	}

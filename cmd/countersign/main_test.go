@@ -60,7 +60,8 @@ func TestDev(t *testing.T) {
 	})
 }
 
-// TestDeployment runs the scripts that start the parts one by one, on a database of their own.
+// TestDeployment runs the scripts that start the parts one by one, each on a database and a Temporal of
+// its own: two deployments on one would do each other's work.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	maintenance := localstack.PostgresURL(t)
@@ -71,8 +72,15 @@ func TestDeployment(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			temporal, err := localstack.StartTemporal(t.Context(), localstack.TemporalOptions{
+				Binary: localstack.TemporalBinary(t), Dir: t.TempDir(), UIPort: -1, SearchAttributes: localstack.SearchAttributes,
+			})
+			if err != nil {
+				return err
+			}
+			e.Defer(temporal.Kill)
 			e.Setenv("COUNTERSIGN_DATABASE_URL", database)
-			e.Setenv("COUNTERSIGN_TEMPORAL_ADDRESS", localstack.TemporalAddress(t))
+			e.Setenv("COUNTERSIGN_TEMPORAL_ADDRESS", temporal.Address())
 			for _, name := range []string{"API", "WORKER"} {
 				address, err := freeAddress()
 				if err != nil {

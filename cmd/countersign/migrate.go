@@ -13,15 +13,15 @@ import (
 )
 
 type migrateCommand struct {
-	deploy.Database `group:"config"`
+	deploy.Database  `group:"config"`
 	deploy.Temporal  `group:"config"`
 	deploy.Signing   `group:"config"`
 	deploy.Algorithm `group:"config"`
 	deploy.Log       `group:"config"`
-	Resource        string `group:"config" default:"http://127.0.0.1:8080" env:"COUNTERSIGN_RESOURCE" placeholder:"URI" help:"What the instance calls itself; the first migration fixes it for ever (${default})."`
-	Admin           string `placeholder:"USER" help:"Also make the instance's first token, for this user and with every scope; it is shown this once."`
-	SkipKey         bool   `help:"Leave the signing key alone: it is made elsewhere, and no worker runs here."`
-	SkipTemporal    bool   `help:"Leave Temporal's search attributes alone: somebody else registers them."`
+	Resource         string `group:"config" default:"http://127.0.0.1:8080" env:"COUNTERSIGN_RESOURCE" placeholder:"URI" help:"What the instance calls itself; the first migration fixes it for ever (${default})."`
+	Admin            string `placeholder:"USER" help:"Also make the instance's first token, for this user and with every scope; it is shown this once."`
+	SkipKey          bool   `help:"Leave the signing key alone: it is made elsewhere, and no worker runs here."`
+	SkipTemporal     bool   `help:"Leave Temporal's search attributes alone: somebody else registers them."`
 }
 
 // Help is shown by --help.
