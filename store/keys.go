@@ -182,22 +182,24 @@ func clock(ctx context.Context, tx pgx.Tx) (now time.Time, err error) {
 
 // signingKey is the key of this process and whether it may sign, found under its row's lock.
 type signingKey struct {
-	key       *receipt.Key
-	notBefore *time.Time // nil when it is not the key in use
-	problem   error      // why there is no key
+	key       *receipt.Key // nil when there is none at the moment
+	notBefore *time.Time   // nil when it is not the key in use
 }
 
 // queueSigningKey locks the row of this process's key, so that it is neither replaced nor revoked
-// before the transaction has committed.
+// before the transaction has committed. Why there is no key is not told here, where it could travel
+// on: the worker's log says it.
 func (s *Store) queueSigningKey(b *pgx.Batch, k *signingKey) {
-	*k = signingKey{problem: errors.New("this process has no signing key")}
+	*k = signingKey{}
 	if s.signer == nil {
 		return
 	}
-	if k.key, k.problem = s.signer(); k.problem != nil {
+	key, err := s.signer()
+	if err != nil {
 		return
 	}
-	b.Queue(`SELECT not_before FROM keys WHERE sha256 = $1 AND `+inUse+` FOR SHARE`, k.key.Public().SHA256).
+	k.key = key
+	b.Queue(`SELECT not_before FROM keys WHERE sha256 = $1 AND `+inUse+` FOR SHARE`, key.Public().SHA256).
 		QueryRow(func(row pgx.Row) error {
 			if err := row.Scan(&k.notBefore); !errors.Is(err, pgx.ErrNoRows) {
 				return err
@@ -206,20 +208,11 @@ func (s *Store) queueSigningKey(b *pgx.Batch, k *signingKey) {
 		})
 }
 
-// usableAt is the key when it may sign at a time; else the acceptance has to wait for a process that
+// usableAt is the key when it may sign at a time. Else the acceptance has to wait for a process that
 // can, and says so.
 func (k signingKey) usableAt(at time.Time) (*receipt.Key, error) {
-	switch {
-	case k.problem != nil:
-		return nil, cannotSign(k.problem)
-	case k.notBefore == nil:
-		return nil, cannotSign(errors.New("the signing key of this process is not the instance's key in use"))
-	case at.Before(*k.notBefore):
-		return nil, cannotSign(errors.New("the database's clock is behind the signing key's first day"))
+	if k.key == nil || k.notBefore == nil || at.Before(*k.notBefore) {
+		return nil, contracts.Refuse(contracts.CodeUnavailable, "the receipt cannot be signed at the moment; repeat the same call")
 	}
 	return k.key, nil
-}
-
-func cannotSign(cause error) error {
-	return &unavailableError{contracts.Error{Code: contracts.CodeUnavailable, Detail: "the receipt cannot be signed at the moment; repeat the same call"}, cause}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"countersign/contracts"
 	"countersign/contracts/canonjson"
@@ -262,7 +261,6 @@ func TestAcceptanceAndRotationAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		time.Sleep(time.Duration(round) * time.Millisecond) // moves the race about; nothing waits for it
 		_, err := d.Store.Commit(t.Context(), d.id, d.state.Sequence+1, command)
 		wg.Wait()
 		d.Store = d.Open(t, store.Options{Signer: keyOf(t, string(rune('A'+round)))})

@@ -53,7 +53,7 @@ func (s *Store) BeatSigner(ctx context.Context, worker string) error {
 	return s.exec(ctx, `DELETE FROM signers WHERE seen_at < clock_timestamp() - make_interval(secs => $1)`, signerForgotten.Seconds())
 }
 
-// SignsNow says why this process cannot sign at the moment, nil when it can.
+// SignsNow refuses with unavailable while this process cannot sign, in the way an acceptance would.
 func (s *Store) SignsNow(ctx context.Context) error {
 	return s.tx(ctx, func(tx pgx.Tx) error {
 		b, k := &pgx.Batch{}, signingKey{}

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"countersign/cmd/countersign/internal/demo"
@@ -13,9 +12,6 @@ import (
 	"countersign/cmd/countersign/internal/follow"
 	"countersign/cmd/countersign/internal/term"
 	"countersign/contracts/workflow"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 type demoCommand struct {
@@ -92,13 +88,17 @@ func (s *session) demo(ctx context.Context, r remote) (demo.Result, error) {
 }
 
 func (s *session) showReceipt(r remote, result demo.Result) error {
-	data, err := json.Marshal(result.Receipt, jsontext.WithIndent("  "), json.Deterministic(true))
+	receipt := result.Receipt
+	s.out.Println()
+	err := s.out.Fields("receipt", receipt.ReceiptID, "  accepted", stamp(receipt.AcceptedAt), "  commit", deref(receipt.CandidateCommit),
+		"  contract", receipt.ContractDigest)
 	if err != nil {
-		return fmt.Errorf("receipt: %w", err)
+		return err
 	}
-	s.out.Printf("\n%s\n\n", data)
+	s.out.Println()
 	s.out.Printf(`Next:
   %[1]s workflow get %[2]s
+  %[1]s receipt export %[2]s --out receipt
   %[1]s task list --status done
   git -C %[3]s log --stat %[4]s
   curl -H "Authorization: Bearer %[5]s" %[6]s/v1/tasks/%[2]s/receipt

@@ -26,7 +26,7 @@ func awaitReady(ctx context.Context, parts *deploy.Parts, url string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyBound, errLate)
 	defer cancel()
 	for _, ready := range []func(context.Context) error{
-		parts.Gateway().WorkerPolls,
+		parts.Gateway().WorkerPolls, parts.Store.SignerReady,
 		func(ctx context.Context) error { return apiReady(ctx, url) },
 	} {
 		if err := until(ctx, ready); err != nil {
