@@ -44,7 +44,7 @@ func follow(t *testing.T, pack receipt.Pack, manual []byte) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	verified := strings.Count(string(out), "Signature Verified Successfully")
-	require.Equal(t, 1+strings.Count(string(manual), "link.pae\n"), verified, "%s", out)
+	require.Equal(t, 1+strings.Count(string(manual), "-in link.pae"), verified, "%s", out)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"countersign/contracts/canonjson"
 	"countersign/contracts/receipt"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 )
 
@@ -56,5 +57,34 @@ func TestSigstoreAndInToto(t *testing.T) {
 			out, err := exec.Command(auditor, args...).CombinedOutput()
 			require.Error(t, err, "%v: %s", args, out)
 		}
+	}
+}
+
+// TestCosign runs where cosign is installed, without a network: VERIFY.md's own commands and arguments.
+func TestCosign(t *testing.T) {
+	t.Parallel()
+	cosign, err := exec.LookPath("cosign")
+	if err != nil {
+		t.Skip("cosign is not installed")
+	}
+	for name, pack := range packs(t) {
+		dir := t.TempDir()
+		for file, data := range pack {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, file), data, 0o600))
+		}
+		var keys receipt.KeySet
+		require.NoError(t, json.Unmarshal(pack[receipt.FileKeys], &keys))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "signer.pem"), []byte(keys.Keys[len(keys.Keys)-1].PublicPEM), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "root.json"), []byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`), 0o600))
+		run := func(about ...string) error {
+			cmd := exec.Command(cosign, append([]string{"verify-blob-attestation", "--bundle", receipt.FileSigstore, "--key", "signer.pem",
+				"--insecure-ignore-tlog", "--trusted-root", "root.json", "--type", receipt.PredicateType}, about...)...)
+			cmd.Dir = dir
+			return cmd.Run()
+		}
+		require.NoError(t, run(receipt.FileContract), name)
+		require.NoError(t, run("--digest", candidate, "--digestAlg", "gitCommit"), name)
+		require.Error(t, run(receipt.FileKeys), name)
+		require.Error(t, run("--digest", base, "--digestAlg", "gitCommit"), name)
 	}
 }
