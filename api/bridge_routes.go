@@ -211,7 +211,11 @@ func (a *API) eventAnswer(c *call, command workflow.Command, out store.Outcome, 
 func (a *API) send(c *call, e store.Execution, command workflow.Command) (store.Outcome, error) {
 	out, err := a.gateway.Do(c, e.WorkflowID, command)
 	if errors.Is(err, workflows.ErrClosed) || errors.Is(err, workflows.ErrExhausted) {
-		// It ended while the call was on its way; the rows say how.
+		// It ended while the call was on its way; the rows say how. An event that was recorded before
+		// has its answer; a claim's lease is dead, whoever got it.
+		if recorded, found, readErr := a.store.Recorded(c, e.WorkflowID, command); readErr == nil && found && command.Kind == workflow.CommandEvent {
+			return store.Outcome{Step: &recorded}, nil
+		}
 		now, readErr := a.store.NodeExecution(c, c.who.NodeID, e.Attempt.ExecutionID)
 		if readErr == nil && now.Attempt.Phase.Final() {
 			return out, now.Attempt.Terminal()

@@ -61,7 +61,9 @@ func TestCancelAndClaimAtOnce(t *testing.T) {
 		}
 		after := s.Detail(task.ID)
 		require.Equal(t, workflow.PhaseCancelled, after.Phase)
-		require.Equal(t, claim.Status == http.StatusOK, after.Attempts[0].ClaimedAt != nil)
+		if claim.Status == http.StatusOK { // a refused one may have been recorded before the cancel ended it
+			require.NotNil(t, after.Attempts[0].ClaimedAt)
+		}
 		require.Empty(t, apitest.Into[workflow.OfferList](t, http.StatusOK, s.Bridge("GET", "/bridge/v1/executions", nil)).Executions)
 	}
 	s.DispatchTask()
