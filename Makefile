@@ -3,6 +3,7 @@
 WITHSTACK := go run ./tools/localstack/cmd/withstack --
 CHECK     := $(CURDIR)/bin/check
 TESTFLAGS ?=
+FLAGS     ?=
 FUZZTIME  ?= 20s
 SHELL     := /bin/bash
 
@@ -14,7 +15,7 @@ help: ## List what there is to make.
 
 .PHONY: run
 run: build ## Start everything on this machine and take one task from dispatch to receipt; Ctrl-C stops it.
-	@exec bin/countersign dev --demo
+	@exec bin/countersign dev --demo $(FLAGS)
 
 .PHONY: demo
 demo: build ## Run the demo once more against the server of `make run`.

@@ -178,7 +178,7 @@ func (a *agent) examine() (string, error) {
 	if len(changed) == 0 {
 		return "", fmt.Errorf("candidate %s changes nothing", candidate)
 	}
-	return fmt.Sprintf("Candidate %s exists and changes %s.", candidate, listed(changed)), nil
+	return fmt.Sprintf("Synthetic session: nothing was judged but that candidate %s exists and changes %s.", candidate, listed(changed)), nil
 }
 
 // git runs the git of the agent's PATH in the worktree.

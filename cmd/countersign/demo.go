@@ -21,7 +21,7 @@ type demoCommand struct {
 // Help is shown by --help.
 func (demoCommand) Help() string {
 	return `It needs a running dev server, and Git. A small real repository is made below the data directory and a task about it
-dispatched to the demo node, which this program runs meanwhile with the synthetic runtime: no provider, no account.
+dispatched to a node of the demo's own, which this program runs meanwhile with the synthetic runtime: no provider, no account.
 The first attempt has a mistake on purpose; the verifier finds it, the correction is verified and signed for.
 
 Exit status: 0 accepted, 3 blocked, 4 cancelled.`
@@ -45,7 +45,7 @@ func (c *demoCommand) Run(s *session) error {
 	return endStatus(result.Workflow)
 }
 
-// remote is the dev server, for only that has a demo node.
+// remote is the dev server, for only that lends the demo its project.
 func (c *demoCommand) remote(s *session) (remote, error) {
 	if c.Data != "" {
 		dev, err := devfile.Read(c.Data)
@@ -56,7 +56,7 @@ func (c *demoCommand) remote(s *session) (remote, error) {
 	}
 	r, err := s.remote()
 	if err == nil && r.dev == nil {
-		err = usageError{errors.New("the demo needs the demo node of a dev server; --server and COUNTERSIGN_URL name another server")}
+		err = usageError{errors.New("the demo needs a dev server; --server and COUNTERSIGN_URL name another server")}
 	}
 	return r, err
 }
@@ -98,7 +98,7 @@ func (s *session) showReceipt(r remote, result demo.Result) error {
 	s.out.Println()
 	s.out.Printf(`Next:
   %[1]s workflow get %[2]s
-  %[1]s receipt export %[2]s --out receipt
+  %[1]s receipt export %[2]s --out receipt-%[2]s
   %[1]s task list --status done
   git -C %[3]s log --stat %[4]s
   curl -H "Authorization: Bearer %[5]s" %[6]s/v1/tasks/%[2]s/receipt

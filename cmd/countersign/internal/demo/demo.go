@@ -73,6 +73,10 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	defer lock.Close()
+	node, err := o.node(ctx, home)
+	if err != nil {
+		return Result{}, err
+	}
 	dir, err := os.MkdirTemp(home, time.Now().UTC().Format("20060102-150405-"))
 	if err != nil {
 		return Result{}, err
@@ -89,14 +93,15 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if o.Begun != nil {
 		o.Begun(r.Task, r.Repository)
 	}
-	s, err := spec(r.Task, o.Dev.NodeID, filepath.Base(dir), r.Repository, base)
+	s, err := spec(r.Task, node.ID, filepath.Base(dir), r.Repository, base)
 	if err != nil {
 		return r, err
 	}
 	if err := o.dispatch(ctx, s); err != nil {
+		o.drop(context.WithoutCancel(ctx), r.Task)
 		return r, err
 	}
-	if r.Workflow, err = o.play(ctx, r, filepath.Join(dir, "bridge")); err != nil {
+	if r.Workflow, err = o.play(ctx, node, r, filepath.Join(dir, "bridge")); err != nil {
 		o.cancel(context.WithoutCancel(ctx), r.Task)
 		return r, err
 	}
@@ -145,9 +150,9 @@ func (o Options) dispatch(ctx context.Context, s workflow.Spec) error {
 }
 
 // play runs the node until the revision is final.
-func (o Options) play(ctx context.Context, r Result, root string) (workflow.Detail, error) {
+func (o Options) play(ctx context.Context, own node, r Result, root string) (workflow.Detail, error) {
 	node, err := bridge.New(bridge.Options{
-		Server: o.Dev.URL, Token: o.Dev.NodeToken, NodeID: o.Dev.NodeID, Root: root,
+		Server: o.Dev.URL, Token: own.Token, NodeID: own.ID, Root: root,
 		Workspaces: []string{r.Repository}, Log: o.Log,
 	})
 	if err != nil {
@@ -165,6 +170,16 @@ func (o Options) play(ctx context.Context, r Result, root string) (workflow.Deta
 		return err
 	})
 	return d, g.Wait()
+}
+
+// drop cancels a task that was never dispatched.
+func (o Options) drop(ctx context.Context, t workflow.Task) {
+	ctx, cancel := context.WithTimeout(ctx, giveBack)
+	defer cancel()
+	status := workflow.TaskCancelled
+	if _, err := o.Client.PatchTask(ctx, t.ProjectID, t.ID, workflow.PatchTask{ExpectedVersion: t.Version, Status: &status}); err != nil {
+		o.Log.Warn("the demo's task was not cancelled", "task", t.ID, "error", err)
+	}
 }
 
 // cancel gives the node back; what cannot be cancelled any more needs no cancelling.

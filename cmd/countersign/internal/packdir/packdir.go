@@ -4,6 +4,7 @@
 package packdir
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,11 @@ import (
 func Write(dir string, p receipt.Pack) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("pack: %w", err)
+	}
+	// The same receipt again may bring newer keys; another receipt's pack is not written over.
+	there, err := os.ReadFile(filepath.Join(dir, receipt.FileEnvelope))
+	if err == nil && !bytes.Equal(there, p[receipt.FileEnvelope]) {
+		return fmt.Errorf("pack: %s holds another receipt; choose another directory", dir)
 	}
 	for _, name := range receipt.Files {
 		if err := replace(filepath.Join(dir, name), p[name]); err != nil {
