@@ -61,6 +61,8 @@ type API struct {
 	checks  []Check
 	engine  *gin.Engine
 	metrics *metrics
+	// exposition serves /metrics; nil for no such route.
+	exposition http.Handler
 
 	drain    sync.Once
 	draining chan struct{} // closed when the server is about to stop
@@ -76,7 +78,7 @@ const (
 // be made.
 func New(o Options) (*API, error) {
 	a := &API{
-		store: o.Store, gateway: o.Gateway, log: o.Log, version: o.Version, draining: make(chan struct{}),
+		store: o.Store, gateway: o.Gateway, log: o.Log, version: o.Version, exposition: o.Metrics, draining: make(chan struct{}),
 		lease: o.Lease, deadline: o.Deadline, temporalUI: strings.TrimSuffix(o.TemporalUI, "/"),
 	}
 	if a.lease == 0 {
@@ -118,14 +120,14 @@ func New(o Options) (*API, error) {
 		a.engine.Handle(r.Method, ginPath(r.Path), a.serve(r))
 	}
 	a.engine.GET("/readyz", a.ready)
-	if o.Metrics != nil {
-		a.engine.GET("/metrics", gin.WrapH(o.Metrics))
+	if a.exposition != nil {
+		a.engine.GET("/metrics", gin.WrapH(a.exposition))
 	}
-	return a, nil
+	return a, a.publish()
 }
 
-// Routes is the route table. Only /readyz and /metrics, which answer in forms of their own, are not
-// in it.
+// Routes is the route table. Only the routes that answer in forms of their own are not in it: /readyz,
+// /metrics, /openapi.json and /docs.
 func (a *API) Routes() []Route {
 	return slices.Concat(a.setupRoutes(), a.taskRoutes(), a.workflowRoutes(), a.bridgeRoutes())
 }

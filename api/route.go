@@ -31,6 +31,8 @@ type Route struct {
 	// Answer is the type of the answer, Status its HTTP status; a handler may choose 200 instead.
 	Answer reflect.Type
 	Status int
+	// Replays says that the same call again is answered with 200.
+	Replays bool
 
 	// limit bounds the call once its body is there; 0 is callLimit.
 	limit  time.Duration
