@@ -105,6 +105,7 @@ func New(o Options) (*API, error) {
 	a.engine = gin.New()
 	a.engine.HandleMethodNotAllowed = true
 	a.engine.RedirectTrailingSlash = false
+	a.engine.UseRawPath = true // a slash inside an id is part of the id
 	if err := a.engine.SetTrustedProxies(nil); err != nil {
 		return nil, err
 	}
@@ -123,11 +124,16 @@ func New(o Options) (*API, error) {
 	if a.exposition != nil {
 		a.engine.GET("/metrics", gin.WrapH(a.exposition))
 	}
+	tools, err := a.mcpHandler()
+	if err != nil {
+		return nil, err
+	}
+	a.engine.POST(mcpPath, tools)
 	return a, a.publish()
 }
 
 // Routes is the route table. Only the routes that answer in forms of their own are not in it: /readyz,
-// /metrics, /openapi.json and /docs.
+// /metrics, /openapi.json, /docs and /mcp.
 func (a *API) Routes() []Route {
 	return slices.Concat(a.setupRoutes(), a.taskRoutes(), a.workflowRoutes(), a.bridgeRoutes())
 }

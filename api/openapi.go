@@ -213,8 +213,8 @@ func (p Param) schema() *schema.Schema {
 
 func scopesOf(r Route) scopes {
 	out := scopes{}
-	if r.Scope != "" {
-		out = append(out, string(r.Scope))
+	for _, scope := range r.scopes() {
+		out = append(out, string(scope))
 	}
 	return out
 }
@@ -242,10 +242,33 @@ func (a *API) others(ready *schema.Schema) []described {
 		get(openAPIPath, mediaJSON, "This document.", &schema.Schema{Type: schema.Type{"object"}}),
 		get(docsPath, "text/html", "The page.", text),
 	}
+	out = append(out, describeMCP())
 	if a.exposition != nil {
 		out = append(out, get("/metrics", "text/plain", "Prometheus' text format.", text))
 	}
 	return out
+}
+
+// describeMCP is the one route whose messages another protocol describes.
+func describeMCP() described {
+	named := operations["POST "+mcpPath]
+	message := map[string]media{mediaJSON: {&schema.Schema{Type: schema.Type{"object"}}}}
+	o := &operation{
+		OperationID: named.id, Tags: []string{tagServer}, Summary: named.summary, Security: []map[string]scopes{{bearerScheme: {}}},
+		Description: "Streamable HTTP without sessions; tools/list has the schemas of the tools.",
+		RequestBody: &requestBody{Required: true, Content: message},
+		Responses: map[string]*response{
+			"200": {Description: "The JSON-RPC answer.", Content: message},
+			"202": {Description: "A notification was taken."},
+			"400": {Description: "No MCP message.", Content: map[string]media{
+				"text/plain": {&schema.Schema{Type: schema.Type{"string"}}}, mediaProblem: {&schema.Schema{Ref: schemaPrefix + problemsName}},
+			}},
+		},
+	}
+	for _, status := range []int{http.StatusUnauthorized, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusServiceUnavailable} {
+		o.Responses[strconv.Itoa(status)] = &response{Ref: problemAnswer}
+	}
+	return described{http.MethodPost, mcpPath, o}
 }
 
 const (

@@ -260,7 +260,7 @@ func (d *described) badCalls() {
 	stranger := d.MakeToken(d.t, "stranger").Token
 	for _, path := range slices.Sorted(maps.Keys(d.doc.Paths.Map())) {
 		for method, o := range d.doc.Paths.Value(path).Operations() {
-			if path == "/readyz" || path == "/openapi.json" || path == "/docs" {
+			if path == "/readyz" || path == "/openapi.json" || path == "/docs" || path == "/mcp" {
 				continue
 			}
 			at, token := concrete(path, "no-such"), stranger

@@ -31,6 +31,7 @@ var operations = map[string]named{
 	"GET /metrics":      {"metrics", "Read the metrics."},
 	"GET /openapi.json": {"describe", "Read this description."},
 	"GET /docs":         {"page", "Read this description as a page."},
+	"POST /mcp":         {"mcp", "Use the operators' tools over the Model Context Protocol."},
 	"GET /v1/instance":  {"instance", "Read which server this is, for write contexts."},
 
 	"POST /v1/projects":                    {"createProject", "Make a project; the caller becomes its owner."},
