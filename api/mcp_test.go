@@ -67,13 +67,14 @@ type sameCase struct {
 }
 
 var toolRoutes = map[string][2]string{
-	"workflow_dispatch": {"POST", "/v1/workflows"},
-	"workflow_get":      {"GET", "/v1/tasks/{id}/workflow"},
-	"workflow_control":  {"POST", "/v1/tasks/{id}/workflow/control"},
-	"task_create":       {"POST", "/v1/tasks"},
-	"task_get":          {"GET", "/v1/tasks/{id}"},
-	"task_list":         {"GET", "/v1/tasks"},
-	"task_update":       {"PATCH", "/v1/tasks/{id}"},
+	"workflow_dispatch":         {"POST", "/v1/workflows"},
+	"workflow_dispatch_catalog": {"POST", "/v1/workflows/catalog"},
+	"workflow_get":              {"GET", "/v1/tasks/{id}/workflow"},
+	"workflow_control":          {"POST", "/v1/tasks/{id}/workflow/control"},
+	"task_create":               {"POST", "/v1/tasks"},
+	"task_get":                  {"GET", "/v1/tasks/{id}"},
+	"task_list":                 {"GET", "/v1/tasks"},
+	"task_update":               {"PATCH", "/v1/tasks/{id}"},
 }
 
 func TestRESTAndMCPAgree(t *testing.T) {
@@ -136,6 +137,9 @@ func TestRESTAndMCPAgree(t *testing.T) {
 		{name: "dispatch nothing", tool: "workflow_dispatch", members: ``, status: 422},
 		{name: "dispatch a wrong spec", tool: "workflow_dispatch", members: `"spec":{"task_id":1},` + wc, status: 422},
 		{name: "dispatch elsewhere", tool: "workflow_dispatch", members: `"spec":{spec},"write_context":{"resource":"r","instance_id":"i","project_id":"{project}"}`, status: 409},
+
+		{name: "catalog nothing", tool: "workflow_dispatch_catalog", members: ``, status: 422},
+		{name: "catalog without the scope", tool: "workflow_dispatch_catalog", members: `"x":1`, token: readOnly, status: 403},
 
 		{name: "workflow of an undispatched task", tool: "workflow_get", id: `"{task}"`, status: 404},
 		{name: "workflow unknown", tool: "workflow_get", id: `"no-such"`, status: 404},

@@ -33,6 +33,8 @@ type tool struct {
 var tools = []tool{
 	{name: "workflow_dispatch", method: http.MethodPost, path: "/v1/workflows", repeatable: true,
 		description: "Freeze a spec with inline profiles into a revision of a task and offer it to its node. The same call again gives the same revision."},
+	{name: "workflow_dispatch_catalog", method: http.MethodPost, path: "/v1/workflows/catalog", repeatable: true,
+		description: "Freeze pinned versions of two agents into a revision of a task and offer it to its node. Every document of both is read at the commit named. The same call again gives the same revision."},
 	{name: "workflow_get", method: http.MethodGet, path: "/v1/tasks/{id}/workflow", taskID: true, reads: true,
 		description: "Read a task's current revision: frozen contract, phase, attempts, reason, and the history after a sequence."},
 	{name: "workflow_control", method: http.MethodPost, path: "/v1/tasks/{id}/workflow/control", taskID: true,

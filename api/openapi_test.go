@@ -137,8 +137,10 @@ func TestDocsPage(t *testing.T) {
 // TestAnswersAreAsDescribed calls every route with good and with bad input.
 func TestAnswersAreAsDescribed(t *testing.T) {
 	t.Parallel()
-	d := newDescribed(t, apitest.New(t, apitest.Options{}))
+	c := newCatalog(t, nil)
+	d := newDescribed(t, c.Stack)
 	d.goodCalls()
+	d.goodCatalogCalls(c)
 	d.badCalls()
 	door := newDoor(t)
 	for _, r := range door.api.Routes() {
@@ -233,6 +235,25 @@ func (d *described) goodCalls() {
 	d.as("", "GET", "/readyz", nil) // by now the worker polls
 	d.ok("POST", "/v1/tasks/"+cancelled.TaskID+"/workflow/control",
 		workflow.ControlRequest{ExpectedVersion: 1, Action: workflow.ControlCancel, WorkflowID: &cancelled.WorkflowID, WriteContext: wc})
+}
+
+// goodCatalogCalls dispatch by catalog.
+func (d *described) goodCatalogCalls(c *catalog) {
+	a := d.ok("POST", "/v1/agents", workflow.CreateAgent{ProjectID: d.Project.ID, Name: "n"})
+	versions := "/v1/agents/" + a["id"].(string) + "/versions"
+	d.ok("POST", versions, workflow.AddAgentVersion{Version: workflow.StringVersion("1"), AgentDefinition: workerDefinition})
+	d.ok("PATCH", versions+"/1", workflow.PatchAgentVersion{Status: workflow.AgentDeprecated})
+	d.ok("GET", "/v1/agents/"+a["id"].(string), nil)
+	d.ok("GET", "/v1/agents?project_id="+d.Project.ID, nil)
+	request := c.request(d.AddTask(d.t), d.Node.ID)
+	d.ok("POST", "/v1/workflows/catalog", request)
+	d.ok("POST", "/v1/workflows/catalog", request)
+	sources := "/v1/projects/" + d.Project.ID + "/sources"
+	s := d.ok("POST", sources, workflow.AddSource{Path: "docs/x.md"})
+	d.ok("POST", sources+"/"+s["id"].(string)+"/revoke", workflow.RevokeSource{})
+	d.ok("GET", sources, nil)
+	request.Spec.IdempotencyKey, request.Spec.Profile.Sources[0].SourceID = "another", s["id"].(string)
+	require.Equal(d.t, 409, d.call("POST", "/v1/workflows/catalog", d.OwnerToken, request).Status)
 }
 
 // attempt plays one attempt of the scene's node to the end that last makes of it.

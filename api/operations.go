@@ -61,6 +61,16 @@ var operations = map[string]named{
 	"POST /v1/tasks/{id}/workflow/control": {"controlWorkflow", "Cancel a revision, or settle one whose lease is over."},
 	"GET /v1/workflows/{id}/live":          {"getLive", "Ask the Temporal workflow itself for the state."},
 
+	"POST /v1/agents":                                   {"createAgent", "Make an agent of the catalog."},
+	"GET /v1/agents":                                    {"listAgents", "List a project's agents with their versions."},
+	"GET /v1/agents/{id}":                               {"getAgent", "Read an agent with its versions."},
+	"POST /v1/agents/{id}/versions":                     {"addAgentVersion", "Add a version, which becomes the latest."},
+	"PATCH /v1/agents/{id}/versions/{version}":          {"patchAgentVersion", "Deprecate a version, or make it active again."},
+	"POST /v1/projects/{id}/sources":                    {"addSource", "Allow a document of the project's repository."},
+	"GET /v1/projects/{id}/sources":                     {"listSources", "List a project's sources, revoked ones included."},
+	"POST /v1/projects/{id}/sources/{source_id}/revoke": {"revokeSource", "Stop new dispatches from a source."},
+	"POST /v1/workflows/catalog":                        {"dispatchCatalog", "Freeze pinned agent versions into a revision and offer it to its node."},
+
 	"GET /bridge/v1/executions":               {"pollOffers", "Ask for offers, and wait for one."},
 	"POST /bridge/v1/executions/{id}/claim":   {"claim", "Take an offer: a lease and a plan."},
 	"POST /bridge/v1/executions/{id}/renew":   {"renew", "Prolong a lease."},

@@ -44,6 +44,11 @@ func (a *API) dispatch(c *call, body workflow.DispatchRequest) (workflow.Detail,
 	if err != nil {
 		return workflow.Detail{}, err
 	}
+	return a.dispatched(c, d)
+}
+
+// dispatched starts what was dispatched now, and answers with the revision.
+func (a *API) dispatched(c *call, d store.Dispatched) (workflow.Detail, error) {
 	if d.Replayed {
 		c.status = http.StatusOK
 	} else {

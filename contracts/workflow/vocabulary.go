@@ -56,3 +56,11 @@ func (Scope) Values() []Scope { return append(append([]Scope{}, UserScopes...), 
 func (Runtime) Values() []Runtime {
 	return []Runtime{RuntimeSynthetic, RuntimeCodexCLI, RuntimeClaudeCode}
 }
+
+// Values are both statuses of an agent's version.
+func (AgentStatus) Values() []AgentStatus { return []AgentStatus{AgentActive, AgentDeprecated} }
+
+// Values are all kinds of an agent's documents.
+func (DocumentKind) Values() []DocumentKind {
+	return []DocumentKind{DocumentHeartbeat, DocumentInstructions, DocumentSoul, DocumentSkill}
+}

@@ -54,6 +54,7 @@ func TestVocabulariesAreWhole(t *testing.T) {
 		"Purpose": listed(workflow.Purpose("").Values()), "Outcome": listed(workflow.Outcome("").Values()),
 		"EntryKind": listed(workflow.EntryKind("").Values()), "TaskStatus": listed(workflow.TaskStatus("").Values()),
 		"NodeStatus": listed(workflow.NodeStatus("").Values()), "Role": listed(workflow.Role("").Values()),
+		"AgentStatus": listed(workflow.AgentStatus("").Values()), "DocumentKind": listed(workflow.DocumentKind("").Values()),
 		"Scope": listed(workflow.Scope("").Values()), "Runtime": listed(workflow.Runtime("").Values()),
 	} {
 		require.ElementsMatch(t, declared[kind], values, kind)
