@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"countersign/api/apitest"
+	"countersign/api/client"
 	"countersign/contracts"
 	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
@@ -537,6 +538,37 @@ func TestCatalogOverMCP(t *testing.T) {
 	require.True(t, r.IsError)
 	require.JSONEq(t, string(c.dispatch(refusedRequest).Body), string(r.StructuredContent))
 	require.Contains(t, string(r.StructuredContent), `"code":"source_refused"`)
+}
+
+// The Go client's own calls.
+func TestCatalogClient(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, nil)
+	ctx, operator := t.Context(), client.New(c.URL, c.OwnerToken)
+	d, err := operator.DispatchCatalog(ctx, "", c.request(c.AddTask(t), c.Node.ID))
+	require.NoError(t, err)
+	require.Equal(t, workflow.PhaseOffered, d.Phase)
+	a, err := operator.CreateAgent(ctx, workflow.CreateAgent{ProjectID: c.Project.ID, Name: "another"})
+	require.NoError(t, err)
+	v, err := operator.AddAgentVersion(ctx, a.ID, workflow.AddAgentVersion{Version: workflow.StringVersion("1/2"), AgentDefinition: verifierDefinition})
+	require.NoError(t, err)
+	v, err = operator.PatchAgentVersion(ctx, a.ID, v.Version.Text(), workflow.PatchAgentVersion{Status: workflow.AgentDeprecated})
+	require.NoError(t, err)
+	require.Equal(t, workflow.AgentDeprecated, v.Status)
+	a, err = operator.Agent(ctx, a.ID)
+	require.NoError(t, err)
+	require.Equal(t, []workflow.AgentVersion{v}, a.Versions)
+	agents, err := operator.Agents(ctx, c.Project.ID)
+	require.NoError(t, err)
+	require.Len(t, agents, 3)
+	source, err := operator.AddSource(ctx, c.Project.ID, workflow.AddSource{Path: "docs/x.md"})
+	require.NoError(t, err)
+	source, err = operator.RevokeSource(ctx, c.Project.ID, source.ID)
+	require.NoError(t, err)
+	require.NotNil(t, source.RevokedAt)
+	sources, err := operator.Sources(ctx, c.Project.ID)
+	require.NoError(t, err)
+	require.Contains(t, sources, source)
 }
 
 // Agents, versions and sources: who may, what is there already, what a repetition does.
