@@ -103,12 +103,25 @@ var embedded = map[string]reflect.Type{
 	"Projection.Refusal": reflect.TypeFor[refusalDocument](),
 	"Task.Refusal":       reflect.TypeFor[refusalDocument](),
 	"InboxItem.Refusal":  reflect.TypeFor[refusalDocument](),
+	"Receipt.Envelope":   reflect.TypeFor[envelope](),
 }
 
 // refusalDocument is a worker's refusal as it is kept.
 type refusalDocument struct {
 	Contract           string `json:"contract"`
 	completion.Refusal `json:",inline"`
+}
+
+// envelope is a receipt's, as DSSE writes it.
+type envelope struct {
+	PayloadType string              `json:"payloadType"`
+	Payload     string              `json:"payload"`
+	Signatures  []envelopeSignature `json:"signatures"`
+}
+
+type envelopeSignature struct {
+	KeyID string `json:"keyid"`
+	Sig   string `json:"sig"`
 }
 
 // describe makes the document of all routes.

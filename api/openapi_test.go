@@ -173,7 +173,7 @@ func (d *described) as(token, method, path string, body any) map[string]any {
 // goodCalls are a whole life: setup, a refusal, a correction, a receipt.
 func (d *described) goodCalls() {
 	t, wc := d.t, d.WriteContext()
-	for _, path := range []string{"/healthz", "/openapi.json", "/docs", "/v1/instance"} {
+	for _, path := range []string{"/healthz", "/openapi.json", "/docs", "/v1/instance", "/v1/keys"} {
 		d.as("", "GET", path, nil)
 	}
 	project := d.ok("POST", "/v1/projects", workflow.CreateProject{Name: "p", Repository: "r"})["id"].(string)

@@ -33,6 +33,7 @@ var operations = map[string]named{
 	"GET /docs":         {"page", "Read this description as a page."},
 	"POST /mcp":         {"mcp", "Use the operators' tools over the Model Context Protocol."},
 	"GET /v1/instance":  {"instance", "Read which server this is, for write contexts."},
+	"GET /v1/keys":      {"listKeys", "List the public keys that receipts were signed with."},
 
 	"POST /v1/projects":                    {"createProject", "Make a project; the caller becomes its owner."},
 	"GET /v1/projects":                     {"listProjects", "List the caller's projects."},
