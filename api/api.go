@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"countersign/contracts"
+	"countersign/documents"
 	"countersign/store"
 	"countersign/workflows"
 
@@ -36,8 +37,10 @@ type Options struct {
 	Lease, Deadline time.Duration
 	// TemporalUI is the base URL of Temporal's UI, for links in answers; "" for none.
 	TemporalUI string
-	Log        *slog.Logger // nil for slog.Default()
-	Version    string       // the program's, shown by GET /v1/instance
+	// Documents reads what agents are made of; nil for no mirror.
+	Documents *documents.Mirrors
+	Log       *slog.Logger // nil for slog.Default()
+	Version   string       // the program's, shown by GET /v1/instance
 	// Ready are checks of /readyz besides PostgreSQL, its migrations, Temporal, a worker and one that can sign.
 	Ready []Check
 	// Metrics serves GET /metrics; nil for no such route.
@@ -56,11 +59,14 @@ type API struct {
 
 	lease, deadline time.Duration
 	temporalUI      string
+	documents       *documents.Mirrors
 
 	version string
 	checks  []Check
 	engine  *gin.Engine
 	metrics *metrics
+	// exposition serves /metrics; nil for no such route.
+	exposition http.Handler
 
 	drain    sync.Once
 	draining chan struct{} // closed when the server is about to stop
@@ -76,8 +82,12 @@ const (
 // be made.
 func New(o Options) (*API, error) {
 	a := &API{
-		store: o.Store, gateway: o.Gateway, log: o.Log, version: o.Version, draining: make(chan struct{}),
+		store: o.Store, gateway: o.Gateway, log: o.Log, version: o.Version, exposition: o.Metrics, draining: make(chan struct{}),
 		lease: o.Lease, deadline: o.Deadline, temporalUI: strings.TrimSuffix(o.TemporalUI, "/"),
+		documents: o.Documents,
+	}
+	if a.documents == nil {
+		a.documents = &documents.Mirrors{}
 	}
 	if a.lease == 0 {
 		a.lease = MaxLease
@@ -103,6 +113,7 @@ func New(o Options) (*API, error) {
 	a.engine = gin.New()
 	a.engine.HandleMethodNotAllowed = true
 	a.engine.RedirectTrailingSlash = false
+	a.engine.UseRawPath = true // a slash inside an id is part of the id
 	if err := a.engine.SetTrustedProxies(nil); err != nil {
 		return nil, err
 	}
@@ -118,16 +129,21 @@ func New(o Options) (*API, error) {
 		a.engine.Handle(r.Method, ginPath(r.Path), a.serve(r))
 	}
 	a.engine.GET("/readyz", a.ready)
-	if o.Metrics != nil {
-		a.engine.GET("/metrics", gin.WrapH(o.Metrics))
+	if a.exposition != nil {
+		a.engine.GET("/metrics", gin.WrapH(a.exposition))
 	}
-	return a, nil
+	tools, err := a.mcpHandler()
+	if err != nil {
+		return nil, err
+	}
+	a.engine.POST(mcpPath, tools)
+	return a, a.publish()
 }
 
-// Routes is the route table. Only /readyz and /metrics, which answer in forms of their own, are not
-// in it.
+// Routes is the route table. Only the routes that answer in forms of their own are not in it: /readyz,
+// /metrics, /openapi.json, /docs and /mcp.
 func (a *API) Routes() []Route {
-	return slices.Concat(a.setupRoutes(), a.taskRoutes(), a.workflowRoutes(), a.bridgeRoutes())
+	return slices.Concat(a.setupRoutes(), a.taskRoutes(), a.workflowRoutes(), a.catalogRoutes(), a.bridgeRoutes())
 }
 
 // ServeHTTP answers one call.

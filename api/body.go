@@ -23,9 +23,9 @@ const (
 	bodyTime = 30 * time.Second
 )
 
-// readBody returns the whole body. It refuses another media type than JSON and more than maxBody. An
+// readBody returns the whole body. It refuses another media type than JSON and more than limit bytes. An
 // empty body is nil when it is optional.
-func readBody(g *gin.Context, optional bool) ([]byte, error) {
+func readBody(g *gin.Context, optional bool, limit int64) ([]byte, error) {
 	r := g.Request
 	if optional && r.ContentLength == 0 {
 		return nil, nil
@@ -33,27 +33,27 @@ func readBody(g *gin.Context, optional bool) ([]byte, error) {
 	if err := checkMediaType(r.Header.Values("Content-Type")); err != nil {
 		return nil, err
 	}
-	if r.ContentLength > maxBody {
-		return nil, tooLarge()
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
 	}
 	control := http.NewResponseController(g.Writer)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // a test's recorder has no deadlines
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, contracts.Refuse(contracts.CodeMalformedJSON, "the body did not arrive within %v", bodyTime)
 	}
 	if err != nil {
 		return nil, contracts.Refuse(contracts.CodeMalformedJSON, "the body ended before its announced length")
 	}
-	if len(data) > maxBody {
-		return nil, tooLarge()
+	if int64(len(data)) > limit {
+		return nil, tooLarge(limit)
 	}
 	return data, nil
 }
 
-func tooLarge() error {
-	return contracts.Refuse(contracts.CodeTooLarge, "the body's limit is %d bytes (1 MiB)", maxBody)
+func tooLarge(limit int64) error {
+	return contracts.Refuse(contracts.CodeTooLarge, "the body's limit is %d bytes (%d MiB)", limit, limit>>20)
 }
 
 func checkMediaType(values []string) error {

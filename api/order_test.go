@@ -31,8 +31,11 @@ func (d *door) bearers(r api.Route) (good string, bad map[string]string) {
 			others = append(others, s)
 		}
 	}
-	return d.MakeToken(d.t, "owner", r.Scope).Token,
-		map[string]string{"a node's": d.NodeToken, "one with every other scope": d.MakeToken(d.t, "owner", others...).Token}
+	bad = map[string]string{"a node's": d.NodeToken, "one with every other scope": d.MakeToken(d.t, "owner", others...).Token}
+	if len(r.AlsoScopes) > 0 {
+		bad["one with the first scope alone"] = d.MakeToken(d.t, "owner", r.Scope).Token
+	}
+	return d.MakeToken(d.t, "owner", append([]workflow.Scope{r.Scope}, r.AlsoScopes...)...).Token, bad
 }
 
 func TestEveryRouteChecksInOrder(t *testing.T) {

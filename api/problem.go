@@ -76,6 +76,8 @@ var problems = map[contracts.Code]statusTitle{
 	contracts.CodeSessionMismatch:     {http.StatusConflict, "The provider session is another one"},
 	contracts.CodeSessionReused:       {http.StatusConflict, "The provider session was seen before"},
 	contracts.CodeFollowUpConflict:    {http.StatusConflict, "A follow-up's id is taken"},
+	contracts.CodeAgentUnavailable:    {http.StatusConflict, "The agent cannot be dispatched"},
+	contracts.CodeSourceRefused:       {http.StatusConflict, "A source cannot be used"},
 	contracts.CodeNotRunning:          {http.StatusConflict, "The workflow does not run"},
 }
 

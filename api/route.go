@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"reflect"
 	"strings"
 	"time"
@@ -24,13 +25,17 @@ type Route struct {
 	Public bool
 	// Scope is what the token must carry; "" on a route that is not public means any user's token.
 	Scope workflow.Scope
-	Query []Param
+	// AlsoScopes are what the token must carry besides Scope.
+	AlsoScopes []workflow.Scope
+	Query      []Param
 	// Body is the type of the JSON body, nil for none; BodyOptional lets it be absent.
 	Body         reflect.Type
 	BodyOptional bool
 	// Answer is the type of the answer, Status its HTTP status; a handler may choose 200 instead.
 	Answer reflect.Type
 	Status int
+	// Replays says that the same call again is answered with 200.
+	Replays bool
 
 	// limit bounds the call once its body is there; 0 is callLimit.
 	limit  time.Duration
@@ -127,12 +132,12 @@ func (a *API) serve(r Route) gin.HandlerFunc {
 func (a *API) run(c *call, r Route) (_ any, err error) {
 	if !r.Public {
 		defer c.within(callLimit)()
-		if err := a.authorise(c, r.Scope); err != nil {
+		if err := a.authorise(c, r); err != nil {
 			return nil, err
 		}
 	}
 	if r.Body != nil {
-		if c.raw, err = readBody(c.gin, r.BodyOptional); err != nil {
+		if c.raw, err = readBody(c.gin, r.BodyOptional, maxBody); err != nil {
 			return nil, err
 		}
 	}
@@ -148,25 +153,46 @@ func (c *call) within(limit time.Duration) context.CancelFunc {
 	return cancel
 }
 
-// authorise finds the bearer of the call's token and holds the token to the route's scope.
-func (a *API) authorise(c *call, scope workflow.Scope) error {
-	secret, ok := bearer(c.gin.Request.Header.Values("Authorization"))
-	if !ok {
-		return contracts.Refuse(contracts.CodeUnauthenticated, "send Authorization: Bearer and a token")
-	}
-	who, err := a.store.Authenticate(c, secret)
+// authorise finds the bearer of the call's token and holds the token to the route's scopes.
+func (a *API) authorise(c *call, r Route) error {
+	who, err := a.identity(c, c.gin.Request.Header)
 	if err != nil {
 		return err
 	}
 	c.who = who
 	c.gin.Set(keyWho, who)
-	switch {
-	case scope == "" && who.User == "":
+	return r.admit(who)
+}
+
+// identity is who sent a request. The error is unauthenticated for a missing or unknown token.
+func (a *API) identity(ctx context.Context, header http.Header) (store.Identity, error) {
+	secret, ok := bearer(header.Values("Authorization"))
+	if !ok {
+		return store.Identity{}, contracts.Refuse(contracts.CodeUnauthenticated, "send Authorization: Bearer and a token")
+	}
+	return a.store.Authenticate(ctx, secret)
+}
+
+// admit refuses who may not call the route with the token used.
+func (r Route) admit(who store.Identity) error {
+	scopes := r.scopes()
+	if len(scopes) == 0 && who.User == "" {
 		return contracts.Refuse(contracts.CodeForbidden, "this is for users, not for nodes")
-	case scope != "" && !who.Has(scope):
-		return contracts.Refuse(contracts.CodeForbidden, "the token lacks the scope %s", scope)
+	}
+	for _, scope := range scopes {
+		if !who.Has(scope) {
+			return contracts.Refuse(contracts.CodeForbidden, "the token lacks the scope %s", scope)
+		}
 	}
 	return nil
+}
+
+// scopes are all that the token must carry.
+func (r Route) scopes() []workflow.Scope {
+	if r.Scope == "" {
+		return nil
+	}
+	return append([]workflow.Scope{r.Scope}, r.AlsoScopes...)
 }
 
 func bearer(values []string) (secret string, ok bool) {

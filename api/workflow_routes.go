@@ -22,8 +22,10 @@ var historyPage = []Param{
 }
 
 func (a *API) workflowRoutes() []Route {
+	dispatch := writing(http.MethodPost, "/v1/workflows", workflow.ScopeTasksWrite, http.StatusCreated, a.dispatch)
+	dispatch.Replays = true
 	return []Route{
-		writing(http.MethodPost, "/v1/workflows", workflow.ScopeTasksWrite, http.StatusCreated, a.dispatch),
+		dispatch,
 		reading(http.MethodGet, "/v1/tasks/{id}/workflow", workflow.ScopeTasksRead, historyPage, a.taskWorkflow),
 		reading(http.MethodGet, "/v1/workflows/{id}", workflow.ScopeTasksRead, historyPage, a.workflow),
 		writing(http.MethodPost, "/v1/tasks/{id}/workflow/control", workflow.ScopeTasksWrite, http.StatusOK, a.control),
@@ -42,6 +44,11 @@ func (a *API) dispatch(c *call, body workflow.DispatchRequest) (workflow.Detail,
 	if err != nil {
 		return workflow.Detail{}, err
 	}
+	return a.dispatched(c, d)
+}
+
+// dispatched starts what was dispatched now, and answers with the revision.
+func (a *API) dispatched(c *call, d store.Dispatched) (workflow.Detail, error) {
 	if d.Replayed {
 		c.status = http.StatusOK
 	} else {

@@ -49,4 +49,6 @@ const (
 	CodeSessionReused       Code = "session_reused"
 	CodeFollowUpConflict    Code = "followup_conflict"
 	CodeNotRunning          Code = "not_running"
+	CodeAgentUnavailable    Code = "agent_unavailable"
+	CodeSourceRefused       Code = "source_refused"
 )

@@ -19,7 +19,7 @@ type Error struct {
 	// Detail is one sentence for a person.
 	Detail string `json:"detail,omitempty"`
 	// Reason says for execution_terminal why the attempt ended, for workflow_terminal why the
-	// revision did.
+	// revision did, for source_refused what is wrong with the source.
 	Reason string `json:"reason,omitempty"`
 	// Contract is the version of the contract that a payload violated.
 	Contract string `json:"contract,omitempty"`

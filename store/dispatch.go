@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,10 @@ type Dispatch struct {
 	Deadline time.Duration
 	// NeedsSigner refuses a new revision with unavailable while no worker could sign its receipt.
 	NeedsSigner bool
+	// Catalog is the request that Request was made of, Sources what was read for it; nil for a dispatch
+	// with inline profiles.
+	Catalog *CatalogDispatch
+	Sources *workflow.ContractSources
 }
 
 // Dispatched names the revision a dispatch made, now or the first time it was sent.
@@ -88,14 +93,19 @@ func dispatch(ctx context.Context, tx pgx.Tx, d Dispatch) (Dispatched, error) {
 	if err := lockProjectRole(ctx, tx, d.User, projectID, workflow.RoleOwner, workflow.RoleAdmin); err != nil {
 		return Dispatched{}, err
 	}
-	task, number, err := lockDispatchTask(ctx, tx, spec)
+	refusal, err := lockCatalog(ctx, tx, d.Catalog, projectID)
 	if err != nil {
 		return Dispatched{}, err
 	}
-	if err := node.refusal(); err != nil {
+	task, number, err := readDispatchTask(ctx, tx, " FOR NO KEY UPDATE", spec)
+	if err != nil {
 		return Dispatched{}, err
 	}
+	if refusal = cmp.Or(node.refusal(), refusal); refusal != nil {
+		return Dispatched{}, refusal
+	}
 	contract := workflow.Freeze(spec, projectID, task.ContractTask, number, d.Lease.Seconds(), d.Deadline.Seconds())
+	contract.Sources = d.Sources
 	frozen, err := insertRevision(ctx, tx, d, contract)
 	if err != nil {
 		return Dispatched{}, err
@@ -155,9 +165,13 @@ func takeKey(ctx context.Context, tx pgx.Tx, projectID, key, request string) (re
 		return "", err
 	}
 	if first != request {
-		return "", contracts.Refuse(contracts.CodeIdempotencyConflict, "this idempotency key was used for another request")
+		return "", keyTaken()
 	}
 	return replayed, nil
+}
+
+func keyTaken() error {
+	return contracts.Refuse(contracts.CodeIdempotencyConflict, "this idempotency key was used for another request")
 }
 
 // dispatchNode is what a dispatch needs to know of its node, locked.
@@ -205,14 +219,15 @@ type dispatchTask struct {
 	ledger chain
 }
 
-// lockDispatchTask locks the task, checks that it can be dispatched and numbers the new revision.
-func lockDispatchTask(ctx context.Context, tx pgx.Tx, spec workflow.Spec) (t dispatchTask, number int, err error) {
+// readDispatchTask checks that the task can be dispatched and numbers the new revision; with a lock both
+// stay so.
+func readDispatchTask(ctx context.Context, tx pgx.Tx, lock string, spec workflow.Spec) (t dispatchTask, number int, err error) {
 	var (
 		status workflow.TaskStatus
 		active bool
 	)
 	err = tx.QueryRow(ctx, `SELECT id, goal, version, repository, artifact_spec, title, status, ledger_entries, ledger_head
-		FROM tasks WHERE id = $1 FOR NO KEY UPDATE`, spec.TaskID).
+		FROM tasks WHERE id = $1`+lock, spec.TaskID).
 		Scan(&t.ID, &t.Goal, &t.Version, &t.Repository, (*[]byte)(&t.ArtifactSpec), &t.title, &status, &t.ledger.entries, &t.ledger.head)
 	if err != nil {
 		return t, 0, err

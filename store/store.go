@@ -3,8 +3,8 @@
 // Package store is PostgreSQL: migrations, queries, and one method per transaction. It decides
 // identity, authority, uniqueness, replay and expiry, always by the database's clock.
 //
-// Lock order, everywhere: idempotency key or history row, then node, project, member, account, token
-// (FOR SHARE), the signing key (FOR SHARE), then task, revision, executions by id, ledger, outbox. Parents are locked FOR NO KEY
+// Lock order, everywhere: idempotency key or history row, then node, project, member, account, token,
+// agent, source (FOR SHARE), the signing key (FOR SHARE), then task, revision, executions by id, ledger, outbox. Parents are locked FOR NO KEY
 // UPDATE, for FOR UPDATE deadlocks with the inserts of their children.
 package store
 
@@ -109,6 +109,8 @@ func (s *Store) tx(ctx context.Context, f func(pgx.Tx) error) error {
 var codeByConstraint = map[string]contracts.Error{
 	"executions_node_slot": {Code: contracts.CodeNodeBusy, Detail: "the node already has an offered or live execution"},
 	"revisions_one_active": {Code: contracts.CodeWorkflowActive, Detail: "the task has an active revision"},
+	"agent_versions_name":  {Code: contracts.CodeAlreadyExists, Detail: "the agent has a version of this name"},
+	"sources_active":       {Code: contracts.CodeAlreadyExists, Detail: "the project has this document among its sources"},
 	"executions_session":   {Code: contracts.CodeSessionReused, Detail: "this provider session was seen before on this instance"},
 }
 

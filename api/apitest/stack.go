@@ -14,6 +14,7 @@ import (
 
 	"countersign/activities"
 	"countersign/api"
+	"countersign/documents"
 	"countersign/store"
 	"countersign/store/storetest"
 	"countersign/tools/localstack"
@@ -29,6 +30,8 @@ import (
 type Options struct {
 	Lease, Deadline time.Duration
 	APIs, Workers   int
+	// Mirrors are directories of Git repositories by the name that projects give them.
+	Mirrors map[string]string
 	// TemporalAddress is another Temporal than the shared one.
 	TemporalAddress string
 	// NoSweeper leaves expiries to Temporal alone.
@@ -148,8 +151,10 @@ func (s *Stack) addWorker() {
 // addAPI starts an API server with a pool of its own, as another process would have.
 func (s *Stack) addAPI() string {
 	st := s.Open(s.t, store.Options{})
+	mirrors, err := documents.Open(s.Options.Mirrors)
+	require.NoError(s.t, err)
 	a, err := api.New(api.Options{
-		Store: st, Gateway: s.gateway(st), Lease: s.Options.Lease, Deadline: s.Options.Deadline, Log: s.log, Version: "test",
+		Store: st, Gateway: s.gateway(st), Lease: s.Options.Lease, Deadline: s.Options.Deadline, Log: s.log, Version: "test", Documents: mirrors,
 	})
 	require.NoError(s.t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,7 +23,7 @@ import (
 
 const (
 	// callTimeout is above the server's own limit for its slowest operator call.
-	callTimeout = 30 * time.Second
+	callTimeout = 45 * time.Second
 	// maxAnswer bounds what is read of an answer.
 	maxAnswer = 64 << 20
 )

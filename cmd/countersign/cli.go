@@ -39,6 +39,8 @@ type grammar struct {
 	Project     projectCommands `cmd:"" group:"setup" help:"Make and list projects."`
 	Member      memberCommands  `cmd:"" group:"setup" help:"Give users a place in a project."`
 	Node        nodeCommands    `cmd:"" group:"setup" help:"Enroll, pause and revoke nodes."`
+	Agent       agentCommands   `cmd:"" group:"setup" help:"Make agents of the catalog and their versions."`
+	Source      sourceCommands  `cmd:"" group:"setup" help:"Allow documents that agents may be made of."`
 	AccessToken tokenCommands   `cmd:"" name:"token" group:"setup" help:"Make and revoke users' tokens."`
 
 	API     apiCommand     `cmd:"" name:"api" group:"deploy" help:"Serve the HTTP API."`

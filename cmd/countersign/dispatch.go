@@ -7,11 +7,6 @@ import (
 	"strings"
 
 	"countersign/contracts"
-	"countersign/contracts/canonjson"
-	"countersign/contracts/workflow"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 type dispatchCommand struct {
@@ -33,6 +28,9 @@ A spec that a synthetic node can do:
     "criteria": [{"id": "builds", "description": "It builds.", "method": "make"}]
   }
 
+With profiles {"agent_id", "version", "account_id", "allow_workspace_writes", "sources": [{"ref", "source_id",
+"commit_sha"}]} instead it is a dispatch by catalog.
+
 Examples:
 
   countersign dispatch spec.json
@@ -45,7 +43,7 @@ func (c *dispatchCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	request, bare, err := readDispatch(data)
+	file, err := readDispatch(data)
 	if err != nil {
 		return err
 	}
@@ -53,21 +51,9 @@ func (c *dispatchCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if request.WriteContext == (workflow.WriteContext{}) {
-		if err := checkID("task", request.Spec.TaskID); err != nil {
-			return err
-		}
-		task, err := r.Task(s.ctx, request.Spec.TaskID)
-		if err != nil {
-			return err
-		}
-		if request.WriteContext, err = r.WriteContext(s.ctx, task.ProjectID); err != nil {
-			return err
-		}
-	}
-	d, err := r.Dispatch(s.ctx, "", request)
+	d, err := file.send(s.ctx, r)
 	if err != nil {
-		return inFile(err, bare)
+		return inFile(err, file.bare)
 	}
 	return s.print(d, func() error {
 		return s.out.Fields(
@@ -75,33 +61,6 @@ func (c *dispatchCommand) Run(s *session) error {
 			"Temporal", d.Temporal.UIURL, "watch it", "countersign workflow get "+d.TaskID+" --watch",
 		)
 	})
-}
-
-// readDispatch reads a whole request, or a bare spec, which has no member "spec", and holds it to
-// the rules that need no server.
-func readDispatch(data []byte) (request workflow.DispatchRequest, bare bool, err error) {
-	if fault := canonjson.Scan(data); fault != nil {
-		return request, false, fault.Refusal()
-	}
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal(data, &members); err != nil {
-		return request, false, contracts.Invalid("$", "must be an object")
-	}
-	if _, whole := members["spec"]; whole {
-		err = canonjson.Decode(data, &request)
-	} else {
-		bare = true
-		err = canonjson.Decode(data, &request.Spec)
-	}
-	if err != nil {
-		return request, bare, err
-	}
-	checked := request
-	if checked.WriteContext == (workflow.WriteContext{}) {
-		// It is filled in later; anything that passes will do until then.
-		checked.WriteContext = workflow.WriteContext{Resource: "-", InstanceID: "-"}
-	}
-	return request, bare, inFile(workflow.Validate(&checked), bare)
 }
 
 // inFile turns a path into the request into one into the file that was given.

@@ -19,6 +19,7 @@ type apiCommand struct {
 	deploy.Database  `group:"config"`
 	deploy.Temporal  `group:"config"`
 	deploy.Durations `group:"config"`
+	deploy.Mirrors   `group:"config"`
 	deploy.Log       `group:"config"`
 	Listen           string `group:"config" default:"127.0.0.1:8080" env:"COUNTERSIGN_LISTEN" placeholder:"HOST:PORT" help:"Where to serve (${default})."`
 	TemporalUIURL    string `name:"temporal-ui-url" group:"config" env:"COUNTERSIGN_TEMPORAL_UI_URL" placeholder:"URL" help:"Temporal's UI, for links to a revision's workflow."`
@@ -44,7 +45,7 @@ func (c *apiCommand) Run(s *session) error {
 		return err
 	}
 	return withParts(s, "countersign-api", c.Database, c.Temporal, nil, log, l, func(ctx context.Context, p *deploy.Parts) error {
-		p.Durations, p.TemporalUI = c.Durations, c.TemporalUIURL
+		p.Durations, p.TemporalUI, p.Mirrors = c.Durations, c.TemporalUIURL, c.Mirrors
 		return p.ServeAPI(ctx, l)
 	})
 }

@@ -35,14 +35,20 @@ func (p *Profile) check(at string) error {
 	case p.Runtime != RuntimeSynthetic && p.Model == "":
 		return contracts.Invalid(at+".model", "is required for runtime %s", p.Runtime)
 	}
-	data, err := canonjson.Marshal(p)
+	size, err := p.Size()
 	if err != nil {
 		return err
 	}
-	if len(data) > MaxProfileBytes {
-		return contracts.Invalid(at, "the profile has %d bytes, the limit is %d (60 KiB)", len(data), MaxProfileBytes)
+	if size > MaxProfileBytes {
+		return contracts.Invalid(at, "the profile has %d bytes, the limit is %d (60 KiB)", size, MaxProfileBytes)
 	}
 	return nil
+}
+
+// Size is how many bytes the profile's RFC 8785 form has.
+func (p *Profile) Size() (int, error) {
+	data, err := canonjson.Marshal(p)
+	return len(data), err
 }
 
 // Check refuses fields that an event's state cannot carry, and a completed event without its proof

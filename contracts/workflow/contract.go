@@ -27,6 +27,9 @@ type Contract struct {
 	MaxWorkAttempts int          `json:"max_work_attempts"`
 	LeaseSeconds    float64      `json:"lease_seconds"`
 	DeadlineSeconds float64      `json:"deadline_seconds"`
+	// Sources says which agents' versions and documents the profiles were made of; absent for a
+	// dispatch with inline profiles.
+	Sources *ContractSources `json:"sources,omitzero"`
 }
 
 // ContractTask is the task as it stood at dispatch.

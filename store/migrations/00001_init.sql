@@ -69,6 +69,42 @@ CREATE TABLE tokens (
 );
 CREATE INDEX tokens_by_node ON tokens (node_id) WHERE node_id IS NOT NULL;
 
+-- Catalog -----------------------------------------------------------------------------------------
+CREATE TABLE agents (
+    id         text PRIMARY KEY,
+    project_id text NOT NULL REFERENCES projects,
+    name       text NOT NULL,
+    created_by text NOT NULL REFERENCES users,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX agents_by_project ON agents (project_id, name, id);
+
+-- Written once; only the status changes, under the agent's lock.
+CREATE TABLE agent_versions (
+    agent_id   text NOT NULL REFERENCES agents,
+    ordinal    integer NOT NULL CHECK (ordinal >= 1),  -- the highest is the latest
+    name       text NOT NULL,   -- the version as text
+    version    text NOT NULL,   -- as its author wrote it, JSON
+    status     text NOT NULL CHECK (status IN ('active', 'deprecated')),
+    definition bytea NOT NULL,  -- canonical JSON of workflow.AgentDefinition
+    created_by text NOT NULL REFERENCES users,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (agent_id, ordinal),
+    CONSTRAINT agent_versions_name UNIQUE (agent_id, name)
+);
+
+-- Documents of the project's repository that agents may be made of.
+CREATE TABLE sources (
+    id         text PRIMARY KEY,
+    project_id text NOT NULL REFERENCES projects,
+    path       text NOT NULL,
+    created_by text NOT NULL REFERENCES users,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    revoked_at timestamptz
+);
+CREATE UNIQUE INDEX sources_active ON sources (project_id, path) WHERE revoked_at IS NULL;
+
 -- Tasks and revisions -----------------------------------------------------------------------------
 CREATE TABLE tasks (
     id              text PRIMARY KEY,
@@ -306,5 +342,5 @@ CREATE INDEX outbox_start ON outbox (workflow_id) WHERE kind = 'start';
 
 -- +goose Down
 DROP TABLE outbox, ledger, receipts, signers, keys, history, events, executions, idempotency, revisions, payloads, tasks,
-    tokens, node_accounts, node_projects, nodes, members, projects, users, instance;
+    sources, agent_versions, agents, tokens, node_accounts, node_projects, nodes, members, projects, users, instance;
 DROP SEQUENCE fencing_tokens;

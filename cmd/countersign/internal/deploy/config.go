@@ -7,9 +7,11 @@ package deploy
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"countersign/api"
+	"countersign/documents"
 )
 
 // Database says where PostgreSQL is.
@@ -69,4 +71,22 @@ func (d *Durations) Validate() error {
 		return fmt.Errorf("--deadline must be between the lease (%s) and %s", d.Lease, api.MaxDeadline)
 	}
 	return nil
+}
+
+// Mirrors says where the repositories are whose documents agents are made of.
+type Mirrors struct {
+	Mirror map[string]string `env:"COUNTERSIGN_MIRRORS" mapsep:";" placeholder:"REPOSITORY=DIR" help:"A directory that mirrors a project's repository, for dispatch by catalog; may be repeated, in the environment separated by ;."`
+}
+
+// Open makes a relative directory absolute and looks for the git program when there is any mirror.
+func (m *Mirrors) Open() (*documents.Mirrors, error) {
+	paths := make(map[string]string, len(m.Mirror))
+	for repository, dir := range m.Mirror {
+		path, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, fmt.Errorf("--mirror %s=%s: %w", repository, dir, err)
+		}
+		paths[repository] = path
+	}
+	return documents.Open(paths)
 }

@@ -28,6 +28,8 @@ type Parts struct {
 	Log       *slog.Logger
 	// Durations of the revisions that the API dispatches.
 	Durations Durations
+	// Mirrors are read by dispatches by catalog.
+	Mirrors Mirrors
 	// Version is the program's, as GET /v1/instance shows it.
 	Version string
 	// TemporalUI is the address of Temporal's UI for links, "" for none.

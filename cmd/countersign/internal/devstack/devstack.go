@@ -33,6 +33,8 @@ type Options struct {
 	Port, TemporalPort, UIPort int
 	// Durations of the revisions dispatched.
 	Durations deploy.Durations
+	// Mirrors are read by dispatches by catalog.
+	Mirrors deploy.Mirrors
 	// Version is the program's.
 	Version string
 	// Console is where progress and warnings go.
@@ -132,7 +134,7 @@ func runParts(ctx context.Context, o Options, s *servers, log, progress *slog.Lo
 	}
 	defer client.Close()
 	parts := &deploy.Parts{
-		Store: st, Temporal: client, Telemetry: tel, Log: log, Durations: o.Durations, Version: o.Version,
+		Store: st, Temporal: client, Telemetry: tel, Log: log, Durations: o.Durations, Mirrors: o.Mirrors, Version: o.Version,
 		TemporalUI: file.TemporalUIURL,
 	}
 	g, ctx := errgroup.WithContext(ctx)
