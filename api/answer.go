@@ -93,9 +93,12 @@ func discardBody(g *gin.Context) {
 	if control.SetReadDeadline(time.Now().Add(discardTime)) != nil {
 		return
 	}
-	n, err := io.CopyN(io.Discard, r.Body, discardLimit)
-	if err == nil || n == discardLimit {
+	if _, err := io.CopyN(io.Discard, r.Body, discardLimit); !errors.Is(err, io.EOF) {
+		// Not all of it came. The connection ends with the answer, and the deadline stays, for the server
+		// itself would go on reading without one.
 		g.Writer.Header().Set("Connection", "close")
+		_ = control.SetReadDeadline(time.Now())
+		return
 	}
 	_ = control.SetReadDeadline(time.Time{}) // as above: unsupported would have shown
 }

@@ -38,7 +38,6 @@ func readBody(g *gin.Context, optional bool, limit int64) ([]byte, error) {
 	}
 	control := http.NewResponseController(g.Writer)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // a test's recorder has no deadlines
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, contracts.Refuse(contracts.CodeMalformedJSON, "the body did not arrive within %v", bodyTime)

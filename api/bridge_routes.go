@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -85,8 +86,8 @@ func (a *API) claim(c *call, body workflow.ClaimRequest) (workflow.ClaimAnswer, 
 	if err := a.store.SignerReady(c); err != nil {
 		return workflow.ClaimAnswer{}, err
 	}
-	if err := a.store.CountUpdate(c, e.Attempt.ExecutionID); err != nil {
-		return workflow.ClaimAnswer{}, err
+	if e.Paused {
+		return workflow.ClaimAnswer{}, contracts.Refuse(contracts.CodeNodePaused, "the node is paused and takes no work")
 	}
 	out, err := a.send(c, e, workflow.Command{
 		Kind: workflow.CommandClaim, ExecutionID: e.Attempt.ExecutionID, ClaimID: body.ClaimID, Actor: c.who.NodeID,
@@ -187,7 +188,7 @@ func (a *API) event(c *call, body workflow.Event) (workflow.EventAnswer, error) 
 			return workflow.EventAnswer{}, refusal
 		}
 	}
-	if err := a.store.StageEvent(c, e.Attempt.ExecutionID, digest, stored); err != nil {
+	if err := a.store.StageEvent(c, digest, stored); err != nil {
 		return workflow.EventAnswer{}, err
 	}
 	out, err := a.send(c, e, command)
@@ -209,7 +210,16 @@ func (a *API) eventAnswer(c *call, command workflow.Command, out store.Outcome, 
 // send has the revision's workflow decide a node's command. The error is a refusal, or unavailable
 // when the outcome is not known.
 func (a *API) send(c *call, e store.Execution, command workflow.Command) (store.Outcome, error) {
+	if e.Updates >= store.MaxUpdates {
+		return store.Outcome{}, contracts.Refuse(contracts.CodeRateLimited, "an execution is asked about at most %d times", store.MaxUpdates)
+	}
 	out, err := a.gateway.Do(c, e.WorkflowID, command)
+	if err == nil {
+		// Counted once it has cost something; that it is not counted costs little.
+		if countErr := a.store.CountUpdate(context.WithoutCancel(c), e.Attempt.ExecutionID); countErr != nil {
+			a.log.Warn("an update was not counted", "execution", e.Attempt.ExecutionID, "error", countErr)
+		}
+	}
 	if errors.Is(err, workflows.ErrClosed) || errors.Is(err, workflows.ErrExhausted) {
 		// It ended while the call was on its way; the rows say how. An event that was recorded before
 		// has its answer; a claim's lease is dead, whoever got it.

@@ -145,7 +145,7 @@ func TestACommittedResultWhoseTaskWasLostIsFoldedIn(t *testing.T) {
 				body, err := canonjson.Marshal(e)
 				require.NoError(t, err)
 				digest := canonjson.Digest(body)
-				require.NoError(t, s.Store.StageEvent(t.Context(), h.ExecutionID, digest, body))
+				require.NoError(t, s.Store.StageEvent(t.Context(), digest, body))
 				commit(workflow.Command{Kind: workflow.CommandEvent, ExecutionID: h.ExecutionID, Sequence: e.Sequence, BodySHA256: digest, Actor: s.Node.ID})
 			}
 			send(workflow.Event{State: workflow.EventPreparing})

@@ -14,7 +14,9 @@ import (
 
 const (
 	readHeaderTimeout = 5 * time.Second
-	idleTimeout       = 2 * time.Minute
+	// readTimeout bounds what no handler reads, such as the body of a GET; it is above every call.
+	readTimeout = time.Minute
+	idleTimeout = 2 * time.Minute
 	// writeTimeout leaves room for a long poll of 30 s and the call around it.
 	writeTimeout   = 45 * time.Second
 	maxHeaderBytes = 64 << 10
@@ -33,6 +35,7 @@ func (a *API) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           a,
 		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

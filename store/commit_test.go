@@ -92,7 +92,7 @@ func (d *driver) command(e workflow.Event) workflow.Command {
 	body, err := canonjson.Marshal(e)
 	require.NoError(d.t, err)
 	digest := canonjson.Digest(body)
-	require.NoError(d.t, d.Store.StageEvent(d.t.Context(), d.exec, digest, body))
+	require.NoError(d.t, d.Store.StageEvent(d.t.Context(), digest, body))
 	return workflow.Command{Kind: workflow.CommandEvent, ExecutionID: d.exec, Sequence: e.Sequence, BodySHA256: digest, Actor: d.Node.ID}
 }
 

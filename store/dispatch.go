@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/contracts"
+	"countersign/contracts/artifact"
 	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 
@@ -232,6 +233,10 @@ func readDispatchTask(ctx context.Context, tx pgx.Tx, lock string, spec workflow
 	if err != nil {
 		return t, 0, err
 	}
+	kind, err := artifactKind(t.ArtifactSpec)
+	if err != nil {
+		return t, 0, err
+	}
 	err = tx.QueryRow(ctx, `SELECT coalesce(max(number), 0) + 1, coalesce(bool_or(phase NOT IN ('accepted', 'blocked', 'cancelled')), false)
 		FROM revisions WHERE task_id = $1`, spec.TaskID).Scan(&number, &active)
 	switch {
@@ -241,6 +246,8 @@ func readDispatchTask(ctx context.Context, tx pgx.Tx, lock string, spec workflow
 		return t, 0, contracts.Refuse(contracts.CodeVersionConflict, "the task has version %d", t.Version)
 	case status != workflow.TaskOpen:
 		return t, 0, contracts.Refuse(contracts.CodeTaskDone, "the task is %s", status)
+	case kind != "" && kind != string(artifact.CodeDiff):
+		return t, 0, contracts.Refuse(contracts.CodeArtifactMode, "a task that produces a %s cannot be dispatched by this version", kind)
 	case active:
 		return t, 0, contracts.Refuse(contracts.CodeWorkflowActive, "the task has an active revision")
 	}

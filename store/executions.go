@@ -27,8 +27,12 @@ type Execution struct {
 	// Now is the database's clock at the read.
 	Now time.Time
 	// Authority says why the node may not act now, nil when it may. Whether it is paused does not
-	// count here: only claims mind, and the claim's own transaction asks.
+	// count here: only claims mind.
 	Authority *contracts.Error
+	// Paused says that the node takes no work.
+	Paused bool
+	// Updates is how many updates Temporal has answered for it.
+	Updates int
 }
 
 // ownedRow is an execution and what its node's authority rests on.
@@ -59,17 +63,15 @@ func (s *Store) NodeExecution(ctx context.Context, nodeID, executionID string) (
 	}
 	return Execution{
 		Attempt: *row.attempt(), WorkflowID: row.WorkflowID, TaskID: row.TaskID, ProjectID: row.ProjectID, Now: row.Now,
+		Paused: row.NodeStatus == workflow.NodePaused, Updates: row.Updates,
 		Authority: lostAuthority(row.NodeStatus, row.ForProject, row.ForAccount),
 	}, nil
 }
 
-// StageEvent keeps an event's body under its digest for the step that will name it, and counts the
-// update that is about to be sent. It refuses with rate_limited when the execution has used up its
-// updates.
-func (s *Store) StageEvent(ctx context.Context, executionID, digest string, body []byte) error {
+// StageEvent keeps an event's body under its digest for the step that will name it.
+func (s *Store) StageEvent(ctx context.Context, digest string, body []byte) error {
 	return s.tx(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
-		queueUpdateCount(b, executionID)
 		queuePayload(b, digest, body)
 		return tx.SendBatch(ctx, b).Close()
 	})
@@ -90,23 +92,9 @@ func (s *Store) EventRefusal(ctx context.Context, executionID string, sequence i
 	return refusal
 }
 
-// CountUpdate counts an update that is about to be sent for a claim; see StageEvent.
+// CountUpdate counts an update that Temporal's run of the execution's revision has answered.
 func (s *Store) CountUpdate(ctx context.Context, executionID string) error {
-	return s.tx(ctx, func(tx pgx.Tx) error {
-		b := &pgx.Batch{}
-		queueUpdateCount(b, executionID)
-		return tx.SendBatch(ctx, b).Close()
-	})
-}
-
-func queueUpdateCount(b *pgx.Batch, executionID string) {
-	b.Queue(`UPDATE executions SET updates = updates + 1 WHERE id = $1 AND updates < $2`, executionID, MaxUpdates).
-		Exec(func(tag commandTag) error {
-			if tag.RowsAffected() == 0 {
-				return contracts.Refuse(contracts.CodeRateLimited, "an execution may be called at most %d times with effect", MaxUpdates)
-			}
-			return nil
-		})
+	return s.exec(ctx, `UPDATE executions SET updates = updates + 1 WHERE id = $1`, executionID)
 }
 
 // Renewal is a renewed lease, by the database's clock.

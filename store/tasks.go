@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"countersign/contracts"
+	"countersign/contracts/artifact"
 	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 
@@ -21,7 +22,7 @@ func (s *Store) CreateTask(ctx context.Context, user string, req workflow.Create
 	if req.WriteContext.ProjectID == nil {
 		return t, contracts.Invalid("$.write_context.project_id", "is required: it names the task's project")
 	}
-	spec, err := canonicalOrNil(req.ArtifactSpec)
+	spec, err := declaration(req.ArtifactSpec)
 	if err != nil {
 		return t, err
 	}
@@ -46,10 +47,16 @@ func (s *Store) CreateTask(ctx context.Context, user string, req workflow.Create
 	return t, err
 }
 
-// canonicalOrNil is the stored form of an optional JSON document.
-func canonicalOrNil(document []byte) ([]byte, error) {
+// declaration is the stored form of an optional artifact declaration that holds.
+func declaration(document []byte) ([]byte, error) {
 	if document == nil {
 		return nil, nil
+	}
+	if _, err := artifact.ParseSpec(document); err != nil {
+		if refusal, ok := errors.AsType[*contracts.Error](err); ok {
+			return nil, contracts.Invalid("$."+refusal.Path, "%s", refusal.Detail)
+		}
+		return nil, err
 	}
 	return canonjson.Canonical(document)
 }

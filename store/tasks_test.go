@@ -21,7 +21,7 @@ func TestTaskIsKeptAsSent(t *testing.T) {
 	goal := "\\u0000 e\u0301 \u202e \t\n "
 	made, err := b.Store.CreateTask(ctx, "ada", workflow.CreateTask{
 		WriteContext: b.ContextFor(t, p.ID), Title: "u\u0308ber", Goal: goal, Labels: []string{"o\u0308", "b"},
-		ArtifactSpec: jsontext.Value(`{"z": 1.0, "a": "\u0000"}`),
+		ArtifactSpec: jsontext.Value(`{"output_path": "out/r.md", "kind": "report"}`),
 	})
 	require.NoError(t, err)
 	read, err := b.Store.Task(ctx, "ada", made.ID)
@@ -30,7 +30,7 @@ func TestTaskIsKeptAsSent(t *testing.T) {
 	require.Equal(t, goal, read.Goal)
 	require.Equal(t, "u\u0308ber", read.Title)
 	require.Equal(t, []string{"o\u0308", "b"}, read.Labels)
-	require.Equal(t, `{"a":"\u0000","z":1}`, string(read.ArtifactSpec), "canonical")
+	require.Equal(t, `{"kind":"report","output_path":"out/r.md"}`, string(read.ArtifactSpec), "canonical")
 	require.Equal(t, p.Repository, read.Repository, "the project's by default")
 	require.Equal(t, 1, read.Version)
 	require.Equal(t, workflow.TaskOpen, read.Status)

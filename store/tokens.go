@@ -38,7 +38,7 @@ func (s *Store) BootstrapAdmin(ctx context.Context, user string) (workflow.Token
 			return contracts.Refuse(contracts.CodeAlreadyExists,
 				"there is a valid admin token already: use it to make further tokens, or revoke it first")
 		}
-		made, err = insertUserToken(ctx, tx, req)
+		made, err = insertUserToken(ctx, tx, req, "")
 		return err
 	})
 	return made, err
@@ -56,7 +56,11 @@ func (s *Store) CreateToken(ctx context.Context, by Identity, req workflow.Creat
 		if err != nil {
 			return err
 		}
-		made, err = insertUserToken(ctx, tx, req)
+		parent := ""
+		if req.User == by.User {
+			parent = by.TokenID
+		}
+		made, err = insertUserToken(ctx, tx, req, parent)
 		return err
 	})
 	return made, err
@@ -77,15 +81,16 @@ func mayCreate(by Identity, req workflow.CreateToken) error {
 	return nil
 }
 
-func insertUserToken(ctx context.Context, tx pgx.Tx, req workflow.CreateToken) (workflow.TokenCreated, error) {
+// insertUserToken makes a token that does not outlive parent, the token it is made with; "" for none.
+func insertUserToken(ctx context.Context, tx pgx.Tx, req workflow.CreateToken, parent string) (workflow.TokenCreated, error) {
 	if _, err := tx.Exec(ctx, `INSERT INTO users (name) VALUES ($1) ON CONFLICT DO NOTHING`, req.User); err != nil {
 		return workflow.TokenCreated{}, err
 	}
 	secret, hash := newSecret()
 	made := workflow.TokenCreated{ID: newID(), User: req.User, Scopes: req.Scopes, Token: secret}
 	err := tx.QueryRow(ctx, `INSERT INTO tokens (id, secret_sha256, user_name, scopes, expires_at)
-		VALUES ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5)) RETURNING expires_at`,
-		made.ID, hash, req.User, req.Scopes, req.ExpiresIn).Scan(&made.ExpiresAt)
+		VALUES ($1, $2, $3, $4, least(clock_timestamp() + make_interval(secs => $5), (SELECT expires_at FROM tokens WHERE id = $6))) RETURNING expires_at`,
+		made.ID, hash, req.User, req.Scopes, req.ExpiresIn, parent).Scan(&made.ExpiresAt)
 	return made, err
 }
 

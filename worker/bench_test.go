@@ -80,7 +80,7 @@ func lifeCycle(b *testing.B, s *storetest.Scene, node workflow.Node, do func(str
 		send := func(sequence int, e workflow.Event) store.Outcome {
 			e.Fence, e.Sequence = workflow.Fence{LeaseID: a.LeaseID, FencingToken: a.FencingToken}, sequence
 			digest, body := canonjson.BodyDigest(marshal(b, e))
-			require.NoError(b, s.Store.StageEvent(b.Context(), a.ExecutionID, digest, body))
+			require.NoError(b, s.Store.StageEvent(b.Context(), digest, body))
 			out, err := do(work, workflow.Command{Kind: workflow.CommandEvent, ExecutionID: a.ExecutionID, Sequence: sequence, BodySHA256: digest, Actor: node.ID})
 			require.NoError(b, err)
 			return out

@@ -89,7 +89,7 @@ func (r *rig) event(workflowID string, a *workflow.Attempt, sequence int, e work
 	body, err := canonjson.Marshal(e)
 	require.NoError(r.t, err)
 	digest := canonjson.Digest(body)
-	require.NoError(r.t, r.Store.StageEvent(r.t.Context(), a.ExecutionID, digest, body))
+	require.NoError(r.t, r.Store.StageEvent(r.t.Context(), digest, body))
 	return r.do(workflowID, workflow.Command{Kind: workflow.CommandEvent, ExecutionID: a.ExecutionID, Sequence: sequence, BodySHA256: digest, Actor: r.Node.ID})
 }
 

@@ -91,20 +91,26 @@ func (g *Gateway) CatchUp(ctx context.Context, workflowID string) error {
 	return err
 }
 
+// commitAfter is how long what must not fail for Temporal's sake waits for it; a call has time left
+// then to commit without it.
+const commitAfter = 4 * time.Second
+
 // DoOrCommit is Do for what must not fail for Temporal's sake: when the run takes no more updates or
 // is closed, or Temporal stays away, the command is committed without it and the workflow is told
 // later.
 func (g *Gateway) DoOrCommit(ctx context.Context, workflowID string, c contract.Command) (store.Outcome, error) {
-	out, err := g.Do(ctx, workflowID, c)
-	if err == nil || ctx.Err() != nil && !errors.Is(err, ErrExhausted) && !errors.Is(err, ErrClosed) {
+	limited, cancel := context.WithTimeout(ctx, commitAfter)
+	defer cancel()
+	out, err := g.Do(limited, workflowID, c)
+	if err == nil || ctx.Err() != nil || contracts.CodeOf(err) == contracts.CodeNotFound {
 		return out, err
 	}
 	g.Log.Warn("committing without the workflow", "workflow", workflowID, "command", c.Kind, "error", err)
-	out, commitErr := g.Store.CommitNext(ctx, workflowID, c)
-	if commitErr == nil && out.Step != nil {
+	out, err = g.Store.CommitNext(ctx, workflowID, c)
+	if err == nil && out.Step != nil {
 		g.Temporal.CompleteAttempt(ctx, g.Log, workflowID, *out.Step)
 	}
-	return out, commitErr
+	return out, err
 }
 
 func (g *Gateway) update(ctx context.Context, workflowID, name string, args ...any) (store.Outcome, error) {

@@ -36,8 +36,8 @@ type Canonical struct {
 
 // Canonicalise reads a produced file as its kind and writes its canonical bytes to w as it goes
 // (seed, section "Canonicalisation rules"): text with LF line ends; RFC 8785 JSON; rows of that, joined
-// by LF. A report that is a JSON object with body and figures is a bundle, see package figures. Memory is
-// bounded by MaxRow, or by MaxDocument for one document, whatever the size of the file.
+// by LF. A report that is a JSON object with body and figures is a bundle, see package figures. It takes a
+// few times the memory of the longest row, or of a document, whatever the size of the file.
 //
 // The error is a *Rejection when the bytes have no canonical form, a *contracts.Error of code invalid
 // for an unknown kind, and otherwise wraps what r or w answered. After an error w holds a part of the

@@ -16,12 +16,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Not parallel, so that nothing else allocates. Rows are as long as they may be, their keys out of
+// large skips a test of large files where it would take long and show nothing new. Such tests are not
+// parallel, so that their memory does not add up.
+func large(t *testing.T) {
+	t.Helper()
+	if testing.Short() || underRace {
+		t.Skip("large files")
+	}
+}
+
+// Rows are as long as they may be, their keys out of
 // order on two levels, after many short ones.
 func TestMemoryIsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads 100 MiB")
-	}
+	large(t)
 	long := strings.Repeat("x", artifact.MaxRow-len(`{"b":{"d":"","c":1},"a":1}`))
 	row := `{"b":{"d":"` + long + `","c":1},"a":1}`
 	require.Len(t, row, artifact.MaxRow)
@@ -65,7 +72,7 @@ func (r *repeated) Read(b []byte) (int, error) {
 }
 
 func TestRowLimit(t *testing.T) {
-	t.Parallel()
+	large(t)
 	const frame = len(`{"k":""}`)
 	row := func(n int) string { return `{"k":"` + strings.Repeat("x", n-frame) + `"}` }
 	for _, end := range []string{"", "\n", "\r\n", "\r", "\n{}"} {
@@ -109,10 +116,7 @@ func requireRejected(t testing.TB, err error, line int, reason string) {
 }
 
 func TestDocumentLimit(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes some hundred MiB")
-	}
+	large(t)
 	const frame = len(`{"k":""}`)
 	fits := `{"k":"` + strings.Repeat("x", artifact.MaxDocument-frame) + `"}`
 	for _, kind := range []artifact.Kind{artifact.OpsResult, artifact.Report} {
@@ -131,10 +135,7 @@ func TestDocumentLimit(t *testing.T) {
 
 // The keys that a bundle's author leaves out count too.
 func TestBundleLimit(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes some hundred MiB")
-	}
+	large(t)
 	const figure = `{"anchor":{"kind":"receipt","ref":"r"},"value":""}`
 	const added = len(`"label":"","unit":"",`)
 	pad := strings.Repeat("x", artifact.MaxDocument-len(`{"body":"","figures":[]}`)-len(figure)-added)

@@ -72,7 +72,7 @@ func Quote(provider map[string]string) Excerpt {
 // characters that HTML cannot name.
 func escape(text string) string {
 	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(text, string(utf8.RuneError)) {
+	for _, r := range text { // bytes that are no UTF-8 become U+FFFD
 		if r == '&' || bracket(r) || unseen(r) {
 			fmt.Fprintf(&b, "&#x%x;", r)
 			continue

@@ -33,8 +33,8 @@ func decideEvent(s State, c Command, f Facts) Decision {
 	if refusal := a.Refuses(e); refusal != nil {
 		return Decision{Refusal: refusal}
 	}
-	if refusal := checkSession(a, e, f); refusal != nil {
-		return Decision{Refusal: refusal}
+	if e.State == EventRunning && f.SessionSeen {
+		return refuse(contracts.CodeSessionReused, "this provider session was seen before on this instance")
 	}
 	var p Payload
 	if a.Purpose == PurposeWork {
@@ -74,7 +74,7 @@ func (a *Attempt) HeldOff(held Fence) *contracts.Error {
 }
 
 // Refuses says why the holder's event may not come now: its sequence, then what only the other
-// purpose may hand in, then its state.
+// purpose may hand in, then its state, then its session.
 func (a *Attempt) Refuses(e *Event) *contracts.Error {
 	if refusal := a.checkSequence(e.Sequence); refusal != nil {
 		return refusal
@@ -82,7 +82,13 @@ func (a *Attempt) Refuses(e *Event) *contracts.Error {
 	if refusal := e.checkPurpose(a.Purpose); refusal != nil {
 		return refusal
 	}
-	return a.checkState(e.State)
+	if refusal := a.checkState(e.State); refusal != nil {
+		return refusal
+	}
+	if e.State != EventRunning && e.ProviderSessionID != nil && *e.ProviderSessionID != a.ProviderSessionID {
+		return contracts.Refuse(contracts.CodeSessionMismatch, "the provider session is not the one that was reported running")
+	}
+	return nil
 }
 
 // ExpiryRefusal is the answer to a call on a lease that is over.
@@ -121,18 +127,6 @@ func (a *Attempt) checkState(state EventState) *contracts.Error {
 	}
 	if a.Phase != after {
 		return contracts.Refuse(contracts.CodeStateConflict, "%s cannot follow %s", state, a.Phase)
-	}
-	return nil
-}
-
-func checkSession(a *Attempt, e *Event, f Facts) *contracts.Error {
-	switch {
-	case e.ProviderSessionID == nil:
-		return nil
-	case e.State == EventRunning && f.SessionSeen:
-		return contracts.Refuse(contracts.CodeSessionReused, "this provider session was seen before on this instance")
-	case e.State != EventRunning && *e.ProviderSessionID != a.ProviderSessionID:
-		return contracts.Refuse(contracts.CodeSessionMismatch, "the provider session is not the one that was reported running")
 	}
 	return nil
 }

@@ -1,0 +1,7 @@
+//go:build race
+
+// Under the race detector.
+
+package artifact_test
+
+const underRace = true
