@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"countersign/api/documents"
 	"countersign/contracts"
-	"countersign/documents"
 	"countersign/store"
 	"countersign/workflows"
 

@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"time"
 
+	"countersign/api/documents"
 	"countersign/contracts"
 	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
-	"countersign/documents"
 	"countersign/store"
 )
 

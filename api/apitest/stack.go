@@ -14,7 +14,7 @@ import (
 
 	"countersign/activities"
 	"countersign/api"
-	"countersign/documents"
+	"countersign/api/documents"
 	"countersign/store"
 	"countersign/store/storetest"
 	"countersign/tools/localstack"

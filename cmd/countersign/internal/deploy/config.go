@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"countersign/api"
-	"countersign/documents"
+	"countersign/api/documents"
 )
 
 // Database says where PostgreSQL is.
