@@ -315,6 +315,8 @@ func TestClaimAndCancelInOneTask(t *testing.T) {
 // TestDroppedPollsLeaveNothing opens and drops many polls; goroutines come back to where they were.
 func TestDroppedPollsLeaveNothing(t *testing.T) {
 	s := apitest.New(t, apitest.Options{}) // not parallel: it counts the process's goroutines
+	// The worker starts beside the API; its goroutines are no poll's.
+	eventually(t, "a worker polls", func() bool { return apitest.Call(t, "GET", s.URL, "/readyz", "", nil).Status == http.StatusOK })
 	cutPoll(t, s.URL, s.NodeToken, 10*time.Millisecond)
 	before := runtime.NumGoroutine()
 	for range 4 {
