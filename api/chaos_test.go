@@ -204,8 +204,8 @@ func TestARollingRestartUnderALiveAttempt(t *testing.T) {
 	sound(t, d.Stack)
 }
 
-// TestAcknowledgedSurvivesThePostmaster kills a durable PostgreSQL right after answers.
-func TestAcknowledgedSurvivesThePostmaster(t *testing.T) {
+// TestRule04AcknowledgedSurvivesThePostmaster kills a durable PostgreSQL right after answers.
+func TestRule04AcknowledgedSurvivesThePostmaster(t *testing.T) {
 	t.Parallel()
 	// The shared test server trades durability for speed, so this runs the store on one of its own.
 	dir := t.TempDir()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"countersign/api/apitest"
 	"countersign/contracts"
@@ -316,4 +317,31 @@ func TestTwoHundredLedgerWritesAreOneChain(t *testing.T) {
 	fault := workflow.VerifyLedger(task.ID, changed.Entries, changed.Count, changed.Head)
 	require.NotNil(t, fault)
 	require.Equal(t, 2, fault.Sequence)
+}
+
+func TestTheInboxNamesWhatWaits(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Lease: 400 * time.Millisecond})
+	inbox := func() []workflow.InboxItem {
+		return apitest.Into[workflow.Inbox](t, http.StatusOK, s.Operator("GET", "/v1/inbox", nil)).Items
+	}
+	require.Empty(t, inbox())
+	d := s.DispatchTask()
+	s.Claim()
+	for _, w := range s.Workers {
+		w.Stop()
+	}
+	eventually(t, "a lease is over and nobody settles it", func() bool { return len(inbox()) == 1 })
+	item := inbox()[0]
+	require.Equal(t, workflow.InboxExpiredLease, item.Kind)
+	require.Equal(t, d.TaskID, item.TaskID)
+	for _, w := range s.Workers {
+		w.Start()
+	}
+	eventually(t, "settled, it is a blocked revision", func() bool {
+		items := inbox()
+		return len(items) == 1 && items[0].Kind == workflow.InboxBlocked && items[0].Reason == "lease_expired"
+	})
+	stranger := s.MakeToken(t, "stranger", workflow.ScopeTasksRead).Token
+	require.Empty(t, apitest.Into[workflow.Inbox](t, http.StatusOK, apitest.Call(t, "GET", s.URL, "/v1/inbox", stranger, nil)).Items)
 }

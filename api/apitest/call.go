@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
@@ -98,16 +99,24 @@ func Refused(t testing.TB, status int, code contracts.Code, a Answer) {
 	require.Equal(t, code, a.Code(), "%s", a.Body)
 }
 
+// base is the server that the next call goes to.
+func (s *Stack) base() string {
+	if os.Getenv("COUNTERSIGN_TEST_PAIRS") == "" || len(s.URLs) < 2 {
+		return s.URL
+	}
+	return s.URLs[int(s.calls.Add(1))%len(s.URLs)]
+}
+
 // Operator calls as the scene's owner.
 func (s *Stack) Operator(method, path string, body any) Answer {
 	s.t.Helper()
-	return Call(s.t, method, s.URL, path, s.OwnerToken, body)
+	return Call(s.t, method, s.base(), path, s.OwnerToken, body)
 }
 
 // Bridge calls as the scene's node.
 func (s *Stack) Bridge(method, path string, body any) Answer {
 	s.t.Helper()
-	return Call(s.t, method, s.URL, path, s.NodeToken, body)
+	return Call(s.t, method, s.base(), path, s.NodeToken, body)
 }
 
 // DispatchTask makes a task and dispatches it over HTTP.

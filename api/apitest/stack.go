@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 )
 
 // Options of a Stack; the zero Options are one API and one worker with the full lease and deadline.
+// With COUNTERSIGN_TEST_PAIRS set there are two of each at least, and calls alternate between them.
 type Options struct {
 	Lease, Deadline time.Duration
 	APIs, Workers   int
@@ -50,13 +52,14 @@ type Stack struct {
 	Options  Options
 	Gateway  *workflows.Gateway
 	Temporal client.Client
-	// URLs are the API servers; URL is the first.
+	// URLs are the API servers; calls go to URL, the first, or to all in turn in pairs.
 	URLs    []string
 	URL     string
 	Workers []*Process
 
-	t   testing.TB
-	log *slog.Logger
+	t     testing.TB
+	log   *slog.Logger
+	calls atomic.Int64
 }
 
 // Process is one part of the stack that can be stopped and started.
@@ -83,7 +86,11 @@ func (p *Process) Start() {
 // New starts a stack that ends with the test.
 func New(t testing.TB, o Options) *Stack {
 	t.Helper()
-	o.APIs, o.Workers = max(o.APIs, 1), max(o.Workers, 1)
+	least := 1
+	if os.Getenv("COUNTERSIGN_TEST_PAIRS") != "" {
+		least = 2
+	}
+	o.APIs, o.Workers = max(o.APIs, least), max(o.Workers, least)
 	if o.Bundle == nil {
 		o.Bundle = storetest.New(t)
 	}
