@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"countersign/contracts"
+	"countersign/contracts/canonjson"
 	"countersign/contracts/capability"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +37,12 @@ func TestDecodeReadsWhatWasWritten(t *testing.T) {
 	for _, in := range []capability.Input{ready(), settled(), settled(forbidden, hostNative), {}} {
 		got := decode(t, in)
 		require.Equal(t, document(t, in), document(t, got))
+		require.Equal(t, capability.Evaluate(in), capability.Evaluate(got))
+		// The canonical form, which is what gets a digest, means the same.
+		canonical, err := canonjson.Marshal(in)
+		require.NoError(t, err)
+		got, err = capability.Decode(canonical)
+		require.NoError(t, err)
 		require.Equal(t, capability.Evaluate(in), capability.Evaluate(got))
 	}
 	require.Equal(t, settled(), decode(t, settled()))
@@ -228,6 +235,19 @@ func TestMisfitIsNotNone(t *testing.T) {
 			r := capability.Evaluate(decode(t, doc))
 			require.Equal(t, codes(capability.WorkerCapabilityUnproven), r.Outcome.ReasonCodes)
 		}
+	}
+}
+
+func TestOnlyWholeNumbersAreBounds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]capability.Action{
+		"3": "wait", "3.0": "wait", "0.3e1": "wait", "9007199254740991": "wait", "2.5": "fallback", "1e300": "fallback", "-3": "fallback", `"3"`: "fallback", "null": "fallback", "true": "fallback", "[3]": "fallback",
+	} {
+		in := ready(func(in *capability.Input) { in.Live = answers("capacity_limited") })
+		in.DispatchPolicy.MaxCapacityAttempts = 424242
+		got, err := capability.Decode([]byte(strings.ReplaceAll(string(document(t, in)), "424242", text)))
+		require.NoError(t, err)
+		require.Equal(t, want, capability.Evaluate(got).Action, text)
 	}
 }
 
