@@ -137,10 +137,17 @@ func settle(in Input, seen sighting, before []finding) Result {
 	}
 }
 
+// mostMisfits is how many values of the wrong type are named one by one.
+const mostMisfits = 20
+
 // diagnose puts everything worth saying in sentences, none of which repeats a value of the input.
 func diagnose(in Input, found []finding, notes []string) []string {
 	sentences := []string{}
-	for _, path := range in.misfits {
+	for i, path := range in.misfits {
+		if i == mostMisfits {
+			sentences = append(sentences, "More values are of the wrong type and prove nothing.")
+			break
+		}
 		sentences = append(sentences, "The value at "+path+" is of the wrong type and proves nothing.")
 	}
 	for _, f := range found {

@@ -6,8 +6,9 @@ package capability
 // Decode), every absent one as no evidence. Times are RFC 3339 strings.
 type Input struct {
 	// Now is the evaluator's only clock.
-	Now             string          `json:"now"`
-	Request         Request         `json:"request"`
+	Now     string  `json:"now"`
+	Request Request `json:"request"`
+	// Discovery is nil when nobody looked.
 	Discovery       *Discovery      `json:"discovery"`
 	CapabilityFacts CapabilityFacts `json:"capability_facts"`
 	Packet          Packet          `json:"packet"`
@@ -18,9 +19,11 @@ type Input struct {
 	// FallbackMode is how the caller works when it does not dispatch: inline or serial.
 	FallbackMode Mode `json:"fallback_mode"`
 	// Live is nil before the call.
-	Live            *Live        `json:"live"`
-	Observation     *Observation `json:"observation"`
-	ClaimsRequested []Claim      `json:"claims_requested"`
+	Live *Live `json:"live"`
+	// Observation is nil when the caller compared nothing.
+	Observation *Observation `json:"observation"`
+	// ClaimsRequested are the words somebody wants to say about the result.
+	ClaimsRequested []Claim `json:"claims_requested"`
 
 	// misfits are the paths of values that Decode found to be of the wrong type.
 	misfits []string
@@ -119,9 +122,11 @@ type DispatchPolicy struct {
 	MaxCapacityAttempts int `json:"max_capacity_attempts"`
 }
 
-// Live is what the host answered and what was seen of the call.
+// Live is what the host answered and what was seen of the call. It beats the capability facts.
 type Live struct {
-	Attempts                 []Attempt        `json:"attempts"`
+	// Attempts are the host's answers, oldest first.
+	Attempts []Attempt `json:"attempts"`
+	// InvocationStartedAt is when the accepted call started; null before that.
 	InvocationStartedAt      *string          `json:"invocation_started_at"`
 	CallStatus               CallStatus       `json:"call_status"`
 	ObservedContextIsolation Isolation        `json:"observed_context_isolation"`
@@ -137,15 +142,20 @@ type Attempt struct {
 
 // Observation is the comparison of the state before and after the call.
 type Observation struct {
-	Source           string   `json:"source"`
-	PreStateRef      string   `json:"pre_state_ref"`
-	PostStateRef     string   `json:"post_state_ref"`
-	PreStateSHA256   string   `json:"pre_state_sha256"`
-	PostStateSHA256  string   `json:"post_state_sha256"`
-	PreObservedAt    string   `json:"pre_observed_at"`
-	PostObservedAt   string   `json:"post_observed_at"`
+	// Source has to be the caller: a worker's own word proves nothing.
+	Source string `json:"source"`
+	// The refs name two different records of the state, each with its lowercase hex SHA-256.
+	PreStateRef     string `json:"pre_state_ref"`
+	PostStateRef    string `json:"post_state_ref"`
+	PreStateSHA256  string `json:"pre_state_sha256"`
+	PostStateSHA256 string `json:"post_state_sha256"`
+	// The times lie before and after the start of the call.
+	PreObservedAt  string `json:"pre_observed_at"`
+	PostObservedAt string `json:"post_observed_at"`
+	// ObservedSurfaces are what was watched: at least one, and every allowed surface.
 	ObservedSurfaces []string `json:"observed_surfaces,omitzero"`
-	ChangedSurfaces  []Change `json:"changed_surfaces,omitzero"`
+	// ChangedSurfaces are what differs; an empty list says that nothing does, an absent one says nothing.
+	ChangedSurfaces []Change `json:"changed_surfaces,omitzero"`
 }
 
 // Change is one surface that differs; RunOwned says whether the run did it, null when nobody knows.

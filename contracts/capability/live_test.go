@@ -43,6 +43,7 @@ func TestAnswersWithoutAcceptance(t *testing.T) {
 		{0, answers(), "wait", "", nil},
 		{3, answers(failure), "fallback", "failed", codes("worker_dispatch_failed")},
 		{3, answers(limited, failure), "fallback", "failed", codes("worker_dispatch_failed")},
+		{2, answers(limited, failure), "fallback", "failed", codes("worker_dispatch_failed")},
 		{3, answers(failure, limited), "fallback", "failed", codes("worker_dispatch_failed")},
 		{3, answers(""), "fallback", "failed", codes("worker_dispatch_failed")},
 		{3, answers("Accepted"), "fallback", "failed", codes("worker_dispatch_failed")},

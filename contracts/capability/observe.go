@@ -34,9 +34,9 @@ func (o *Observation) judge(req Request, started string) (MutationVerdict, strin
 	if req.MutationScope != MutationScoped {
 		allowed = nil
 	}
-	unexplained := false
+	inside, unexplained := setOf(allowed), false
 	for _, change := range o.ChangedSurfaces {
-		if slices.Contains(allowed, change.Surface) {
+		if inside[change.Surface] {
 			continue
 		}
 		if change.RunOwned != nil && *change.RunOwned {
@@ -50,8 +50,9 @@ func (o *Observation) judge(req Request, started string) (MutationVerdict, strin
 	if unexplained {
 		return MutationUnproven, "Something changed outside of the scope and it is not clear who did it."
 	}
+	watched := setOf(o.ObservedSurfaces)
 	for _, surface := range allowed {
-		if !slices.Contains(o.ObservedSurfaces, surface) {
+		if !watched[surface] {
 			return MutationUnproven, "An allowed surface was not observed."
 		}
 	}

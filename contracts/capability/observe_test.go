@@ -72,6 +72,19 @@ func TestObservationThatProvesNothing(t *testing.T) {
 	}
 }
 
+func TestUnreadableTimesAreNotTheBeginning(t *testing.T) {
+	t.Parallel()
+	for _, times := range [][3]string{
+		{"", "2026-08-20T11:45:00Z", "2026-08-20T11:55:00Z"},
+		{"0001-01-01T00:00:00Z", "", "2026-08-20T11:55:00Z"},
+		{"0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z", ""},
+	} {
+		requireObserved(t, "unproven", forbidden, func(in *capability.Input) {
+			in.Observation.PreObservedAt, in.Live.InvocationStartedAt, in.Observation.PostObservedAt = times[0], &times[1], times[2]
+		})
+	}
+}
+
 // digests are two that say the opposite of the list of changes.
 func digests(o *capability.Observation) (string, string) {
 	if len(o.ChangedSurfaces) == 0 {

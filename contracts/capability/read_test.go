@@ -238,10 +238,22 @@ func TestMisfitIsNotNone(t *testing.T) {
 	}
 }
 
+func TestManyMisfitsAreNotNamedOneByOne(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{19: 19, 20: 20, 21: 21, 5000: 21} {
+		doc := tree(t, ready())
+		doc["request"].(map[string]any)["intent_labels"] = make([]bool, n)
+		r := capability.Evaluate(decode(t, doc))
+		require.Len(t, r.Diagnostics, want)
+		require.Contains(t, r.Diagnostics[0], "$.request.intent_labels[0]")
+		require.Equal(t, capability.ActionAttempt, r.Action)
+	}
+}
+
 func TestOnlyWholeNumbersAreBounds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]capability.Action{
-		"3": "wait", "3.0": "wait", "0.3e1": "wait", "9007199254740991": "wait", "2.5": "fallback", "1e300": "fallback", "-3": "fallback", `"3"`: "fallback", "null": "fallback", "true": "fallback", "[3]": "fallback",
+		"3": "wait", "3.0": "wait", "0.3e1": "wait", "9007199254740991": "wait", "2.5": "fallback", "1e17": "fallback", "1e300": "fallback", "-3": "fallback", `"3"`: "fallback", "null": "fallback", "true": "fallback", "[3]": "fallback",
 	} {
 		in := ready(func(in *capability.Input) { in.Live = answers("capacity_limited") })
 		in.DispatchPolicy.MaxCapacityAttempts = 424242

@@ -49,15 +49,25 @@ func scopeFault(in Input) string {
 	if len(req.AllowedMutationSurfaces) == 0 {
 		return "The explicit mutation scope names no surface."
 	}
+	granted := setOf(receipt.AllowedMutationSurfaces)
 	for _, surface := range req.AllowedMutationSurfaces {
 		if _, err := ParseSurface(surface); err != nil {
 			return "A requested surface is not a clean path of this repository with a side effect."
 		}
-		if !slices.Contains(receipt.AllowedMutationSurfaces, surface) {
+		if !granted[surface] {
 			return "A requested surface is not one of the receipt's."
 		}
 	}
 	return ""
+}
+
+// setOf makes a list quick to look things up in: surfaces come by the thousand.
+func setOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, item := range list {
+		set[item] = true
+	}
+	return set
 }
 
 // scopeTime is when the receipt has to be fresh: when the accepted call started, or else now.

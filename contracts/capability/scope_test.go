@@ -3,6 +3,7 @@
 package capability_test
 
 import (
+	"fmt"
 	"testing"
 
 	"countersign/contracts/capability"
@@ -107,6 +108,9 @@ func TestReceiptFreshness(t *testing.T) {
 		{"2026-08-20T12:00:00Z", "2026-08-20T09:00:00Z", "2026-02-30T18:00:00Z", false},
 		{"", "2026-08-20T09:00:00Z", "2026-08-20T18:00:00Z", false},
 		{"yesterday", "2026-08-20T09:00:00Z", "2026-08-20T18:00:00Z", false},
+		// A time that cannot be read is not the beginning of the calendar.
+		{"yesterday", "0001-01-01T00:00:00Z", "2026-08-20T18:00:00Z", false},
+		{"0000-06-01T00:00:00Z", "0000-01-01T00:00:00Z", "tomorrow", false},
 	} {
 		requireScope(t, c.good, func(in *capability.Input) { in.Now = c.now }, receipt(func(r *capability.ScopeReceipt) {
 			r.CapturedAt, r.FreshnessExpiresAt = c.captured, c.expires
@@ -175,6 +179,19 @@ func TestRequestedSurfaces(t *testing.T) {
 	requireScope(t, true, receipt(func(r *capability.ScopeReceipt) {
 		r.AllowedMutationSurfaces = append(r.AllowedMutationSurfaces, badSurfaces...)
 	}))
+}
+
+// A scope of a whole repository is looked through once, not once for every surface.
+func TestManySurfaces(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 100_000)
+	for i := range many {
+		many[i] = fmt.Sprintf("repo:src/%06d.go:write", i)
+	}
+	in := settled(changed(capability.Change{Surface: many[7], RunOwned: new(true)}), func(in *capability.Input) {
+		in.Request.AllowedMutationSurfaces, in.Observation.ObservedSurfaces = many, many
+	}, receipt(func(r *capability.ScopeReceipt) { r.AllowedMutationSurfaces = many }))
+	requireStatus(t, "succeeded", capability.Evaluate(in))
 }
 
 func TestRefThatHoldsASecretIsNotRepeated(t *testing.T) {

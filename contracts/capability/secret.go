@@ -133,14 +133,10 @@ func quotedEnd(text string, value, end int) int {
 	return wordEnd(text, value, end)
 }
 
-// keyBlockEnd is where the block's last line ends, or the text when the block is cut short.
+// keyBlockEnd is where the block's last line starts, or the text ends when the block is cut short.
 func keyBlockEnd(text string, _, end int) int {
-	last := strings.Index(text[end:], "-----END ")
-	if last < 0 {
-		return len(text)
-	}
-	if i := strings.IndexByte(text[end+last:], '\n'); i >= 0 {
-		return end + last + i
+	if i := strings.Index(text[end:], "-----END "); i >= 0 {
+		return end + i
 	}
 	return len(text)
 }
