@@ -4,6 +4,7 @@ WITHSTACK := go run ./tools/localstack/cmd/withstack --
 CHECK     := $(CURDIR)/bin/check
 TESTFLAGS ?=
 FLAGS     ?=
+RACE      ?= ./...
 FUZZTIME  ?= 20s
 SHELL     := /bin/bash
 
@@ -27,7 +28,7 @@ test: ## Run all tests, on a PostgreSQL and a Temporal of their own.
 
 .PHONY: race
 race: ## The same under the race detector (needs a C compiler).
-	$(WITHSTACK) go test -race -timeout 30m $(TESTFLAGS) ./...
+	$(WITHSTACK) go test -race -timeout 30m $(TESTFLAGS) $(RACE)
 
 .PHONY: bench
 bench: ## Run the benchmarks.
