@@ -64,17 +64,16 @@ func refusal(f *canonjson.Fault) *contracts.Error {
 	return contracts.Refuse(contracts.CodeMalformedJSON, "broken JSON")
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+var plainStep = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}(\[[0-9]+\])*$`)
 
 // safePath is the path as far as its keys are plain words. Others are data and may hold a secret.
 func safePath(path string) string {
 	safe := "$"
-	for name := range strings.SplitSeq(strings.TrimPrefix(path, "$."), ".") {
-		key, _, _ := strings.Cut(name, "[")
-		if !plainKey.MatchString(key) || SecretLike(safe+"."+name) {
+	for step := range strings.SplitSeq(strings.TrimPrefix(path, "$."), ".") {
+		if !plainStep.MatchString(step) || SecretLike(safe+"."+step) {
 			break
 		}
-		safe += "." + name
+		safe += "." + step
 	}
 	return safe
 }

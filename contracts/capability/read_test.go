@@ -80,6 +80,9 @@ func TestDecodeRefusesDocuments(t *testing.T) {
 		{`{"b":1,"a":1}`, contracts.CodeInvalid, "$.a"},
 		// Keys that are no plain words are data.
 		{`{"a b":1}`, contracts.CodeInvalid, "$"},
+		{`{"request":{"a[<b>":1}}`, contracts.CodeInvalid, "$.request"},
+		{`{"request":{"a[0]b":1}}`, contracts.CodeInvalid, "$.request"},
+		{`{"live":{"attempts":[{"a\nb":1}]}}`, contracts.CodeInvalid, "$.live.attempts[0]"},
 		{`{"request":{"":1}}`, contracts.CodeInvalid, "$.request"},
 		{`{"scope_receipts":{"a/b":{"x":1,"x":1}}}`, contracts.CodeInvalid, "$.scope_receipts"},
 	} {
