@@ -22,11 +22,7 @@ type agentCreate struct {
 
 // Run makes the agent.
 func (c *agentCreate) Run(s *session) error {
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	project, err := c.of(r)
+	r, project, err := c.remote(s)
 	if err != nil {
 		return err
 	}
@@ -91,11 +87,7 @@ type agentList struct{ projectFlag }
 
 // Run lists the agents.
 func (c *agentList) Run(s *session) error {
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	project, err := c.of(r)
+	r, project, err := c.remote(s)
 	if err != nil {
 		return err
 	}
@@ -183,11 +175,7 @@ func (c *sourceRevoke) Run(s *session) error {
 
 // one makes a call about one source of the project and shows it.
 func (f projectFlag) one(s *session, call func(remote, string) (workflow.Source, error)) error {
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	project, err := f.of(r)
+	r, project, err := f.remote(s)
 	if err != nil {
 		return err
 	}
@@ -204,11 +192,7 @@ type sourceList struct{ projectFlag }
 
 // Run lists the sources.
 func (c *sourceList) Run(s *session) error {
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	project, err := c.of(r)
+	r, project, err := c.remote(s)
 	if err != nil {
 		return err
 	}

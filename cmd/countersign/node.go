@@ -44,11 +44,7 @@ func (c *nodeEnroll) Run(s *session) error {
 		}
 		accounts = append(accounts, workflow.Account{AccountID: id, Runtime: workflow.Runtime(runtime)})
 	}
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	anchor, err := c.of(r)
+	r, anchor, err := c.remote(s)
 	if err != nil {
 		return err
 	}

@@ -64,11 +64,7 @@ type memberSet struct {
 
 // Run sets the membership.
 func (c *memberSet) Run(s *session) error {
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	project, err := c.of(r)
+	r, project, err := c.remote(s)
 	if err != nil {
 		return err
 	}
@@ -89,11 +85,7 @@ type memberList struct{ projectFlag }
 
 // Run lists the members.
 func (c *memberList) Run(s *session) error {
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	project, err := c.of(r)
+	r, project, err := c.remote(s)
 	if err != nil {
 		return err
 	}

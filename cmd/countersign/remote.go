@@ -57,12 +57,16 @@ type projectFlag struct {
 	Project string `env:"COUNTERSIGN_PROJECT" placeholder:"ID" help:"The project. Default: the development server's demo project."`
 }
 
-func (f projectFlag) of(r remote) (string, error) {
+// remote is the server and the project of it that is meant.
+func (f projectFlag) remote(s *session) (remote, string, error) {
+	r, err := s.remote()
 	switch {
+	case err != nil:
+		return r, "", err
 	case f.Project != "":
-		return f.Project, nil
+		return r, f.Project, nil
 	case r.dev != nil:
-		return r.dev.ProjectID, nil
+		return r, r.dev.ProjectID, nil
 	}
-	return "", usageError{errors.New("which project? give --project or COUNTERSIGN_PROJECT")}
+	return r, "", usageError{errors.New("which project? give --project or COUNTERSIGN_PROJECT")}
 }

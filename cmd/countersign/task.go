@@ -36,11 +36,7 @@ func (taskAdd) Help() string {
 
 // Run adds the task.
 func (c *taskAdd) Run(s *session) error {
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	project, err := c.of(r)
+	r, project, err := c.remote(s)
 	if err != nil {
 		return err
 	}
@@ -73,11 +69,7 @@ type taskList struct {
 
 // Run lists one page.
 func (c *taskList) Run(s *session) error {
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	project, err := c.of(r)
+	r, project, err := c.remote(s)
 	if err != nil {
 		return err
 	}
