@@ -121,13 +121,28 @@ func (w *writer) catchUp(end tail) error {
 	if err := w.sameSecret(last); err != nil {
 		return err
 	}
-	if last.Chain == tip.Chain {
+	before := lineage.NoChain
+	if end.prior != nil {
+		prior, err := lineage.ParseLine(end.prior)
+		if err != nil {
+			return unfit("the log's last line but one does not hold: %v", err)
+		}
+		before = prior.Chain
+	}
+	switch {
+	case last.Chain != lineage.Next(before, last.Hash()):
+		return unfit("the log's last line does not follow from the one before")
+	case tip.Chain == last.Chain:
 		if err := w.discard(); err != nil {
 			return err
 		}
 		return w.mendReceipt(last.Entry)
+	case tip.Chain == before:
+		return w.rollForward(last)
+	case tip == lineage.EmptyTip():
+		return unfit("%s/%s is missing", directory, lineage.HeadPath)
 	}
-	return w.rollForward(last, end.prior)
+	return unfit("%s/%s is not that of the log's last line, nor of the one before", directory, lineage.HeadPath)
 }
 
 // sameSecret refuses a secret that the log's end was not recorded under; one log has one.
@@ -143,16 +158,8 @@ func (w *writer) sameSecret(last lineage.Line) error {
 	return nil
 }
 
-// rollForward finishes the recording of a line that the head does not count yet: of one only, which must
-// follow from the head and be signed.
-func (w *writer) rollForward(last lineage.Line, prior []byte) error {
-	if w.tip.Entries > 0 {
-		if before, err := lineage.ParseLine(prior); err != nil || before.Chain != w.tip.Chain {
-			return unfit("%s/%s is not that of the log's last line, nor of the one before", directory, lineage.HeadPath)
-		}
-	} else if prior != nil {
-		return unfit("%s/%s is missing", directory, lineage.HeadPath)
-	}
+// rollForward finishes the recording of a line that the head does not count yet, which must be signed.
+func (w *writer) rollForward(last lineage.Line) error {
 	sidecar, err := w.read(lineage.SidecarPath(last.Hash()), lineage.MaxLine)
 	if err != nil {
 		return err
