@@ -3,6 +3,8 @@
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -31,7 +33,7 @@ func (a *API) uploadArtifact(c *call) (workflow.Upload, error) {
 	if err != nil {
 		return workflow.Upload{}, err
 	}
-	if !workflow.ArtifactMode(string(spec.Kind)) {
+	if !workflow.ArtifactMode(e.ArtifactKind) {
 		return workflow.Upload{}, contracts.Refuse(contracts.CodeStateConflict, "the task ends in a commit and has no artifact")
 	}
 	spool, err := spool()
@@ -39,7 +41,7 @@ func (a *API) uploadArtifact(c *call) (workflow.Upload, error) {
 		return workflow.Upload{}, err
 	}
 	defer spool.Close()
-	up, rejection, err := a.judge(c, e.ProjectID, spec, c.upload, spool)
+	up, rejection, err := a.judge(c, e.ProjectID, spec, spool)
 	if err != nil {
 		return workflow.Upload{}, err
 	}
@@ -53,10 +55,10 @@ func (a *API) uploadArtifact(c *call) (workflow.Upload, error) {
 	return up, nil
 }
 
-// judge leaves the canonical bytes of what it reads in the spool, which it rewinds. The rejection says
-// that there are none.
-func (a *API) judge(c *call, projectID string, spec artifact.Spec, in io.Reader, spool *os.File) (up workflow.Upload, rejection *artifact.Rejection, err error) {
-	canonical, err := artifact.Canonicalise(spec.Kind, in, spool)
+// judge leaves the canonical bytes of the upload in the spool, which it rewinds. The rejection says that
+// there are none.
+func (a *API) judge(c *call, projectID string, spec artifact.Spec, spool *os.File) (up workflow.Upload, rejection *artifact.Rejection, err error) {
+	canonical, err := artifact.Canonicalise(spec.Kind, c.upload, spool)
 	if errors.As(err, &rejection) {
 		return workflow.Upload{Criteria: []artifact.Result{}, Rejection: rejection.Error()}, rejection, nil
 	}
@@ -67,7 +69,11 @@ func (a *API) judge(c *call, projectID string, spec artifact.Spec, in io.Reader,
 	if _, err = spool.Seek(0, io.SeekStart); err != nil {
 		return up, nil, err
 	}
-	if up.Criteria, err = artifact.Evaluate(spec.Kind, spool, spec.Criteria, nil); err != nil {
+	resolve, failed := a.store.Grounds(c, projectID)
+	if up.Criteria, err = artifact.Evaluate(spec.Kind, spool, spec.Criteria, resolve); err != nil {
+		return up, nil, err
+	}
+	if err = failed(); err != nil {
 		return up, nil, err
 	}
 	_, err = spool.Seek(0, io.SeekStart)
@@ -87,6 +93,44 @@ func spool() (*os.File, error) {
 	return f, nil
 }
 
+// attach records raw bytes for a project, so that reports can anchor figures to them.
+func (a *API) attach(c *call) (workflow.LineageEntry, error) {
+	return a.attachTo(c, func(content store.Blob) (workflow.LineageEntry, error) {
+		return a.store.Attach(c, c.who.User, c.param("id"), content)
+	})
+}
+
+// attachFor is attach for the node that runs an attempt of the project.
+func (a *API) attachFor(c *call) (workflow.LineageEntry, error) {
+	e, err := a.own(c)
+	if err != nil {
+		return workflow.LineageEntry{}, err
+	}
+	if err := a.holds(c, e); err != nil {
+		return workflow.LineageEntry{}, err
+	}
+	return a.attachTo(c, func(content store.Blob) (workflow.LineageEntry, error) {
+		return a.store.AttachFor(c, e.Attempt.ExecutionID, c.fence, content)
+	})
+}
+
+func (a *API) attachTo(c *call, record func(store.Blob) (workflow.LineageEntry, error)) (workflow.LineageEntry, error) {
+	spool, err := spool()
+	if err != nil {
+		return workflow.LineageEntry{}, err
+	}
+	defer spool.Close()
+	hash := sha256.New()
+	size, err := io.Copy(io.MultiWriter(spool, hash), c.upload)
+	if err == nil {
+		_, err = spool.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return workflow.LineageEntry{}, err
+	}
+	return record(store.Blob{ContentHash: "sha256:" + hex.EncodeToString(hash.Sum(nil)), Bytes: size, Content: spool})
+}
+
 // candidate answers with the artifact that the attempt is to verify or to correct, byte for byte.
 func (a *API) candidate(c *call) (content, error) {
 	e, err := a.own(c)
@@ -103,9 +147,26 @@ func (a *API) candidate(c *call) (content, error) {
 	if hash == "" {
 		return content{}, contracts.Refuse(contracts.CodeNotFound, "the attempt has no artifact to start from")
 	}
-	// The answer is written after the call has ended, so its own time does not bound it.
+	return a.blob(c, hash)
+}
+
+// artifact answers with what a task was accepted on.
+func (a *API) artifact(c *call) (content, error) {
+	hash, err := a.store.ArtifactOf(c, c.who.User, c.param("id"))
+	if err != nil {
+		return content{}, err
+	}
+	return a.blob(c, hash)
+}
+
+// blob is written after the call has ended, so that the call's own time does not bound it.
+func (a *API) blob(c *call, hash string) (content, error) {
 	bytes, size, err := a.store.OpenBlob(c.gin.Request.Context(), hash)
 	return content{bytes, size}, err
+}
+
+func (a *API) lineage(c *call) (workflow.LineagePage, error) {
+	return a.store.Lineage(c, c.who.User, c.param("id"), c.query.ints["after"], c.query.ints["limit"])
 }
 
 // holds refuses a call that does not come from the living lease's holder.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"reflect"
 	"strconv"
 	"time"
 
@@ -36,17 +35,17 @@ const (
 	headerToken = "X-Fencing-Token"
 )
 
-// uploading makes a node's route whose body is raw bytes of any media type.
-func uploading[A any](method, path string, f func(*call) (A, error)) Route {
-	r := reading(method, path, workflow.ScopeBridge, nil, f)
-	r.Upload, r.Fenced, r.limit, r.Answer = maxUpload, true, transferTime+uploadLimit, reflect.TypeFor[A]()
+// uploading makes a route whose body is raw bytes of any media type.
+func uploading[A any](method, path string, scope workflow.Scope, status int, f func(*call) (A, error)) Route {
+	r := reading(method, path, scope, nil, f)
+	r.Upload, r.Status, r.Fenced, r.limit = maxUpload, status, scope == workflow.ScopeBridge, transferTime+uploadLimit
 	return r
 }
 
-// downloading makes a node's route that answers with raw bytes.
-func downloading(path string, f func(*call) (content, error)) Route {
-	r := reading(http.MethodGet, path, workflow.ScopeBridge, nil, f)
-	r.Fenced, r.limit, r.Answer = true, transferTime, nil
+// downloading makes a route that answers with raw bytes.
+func downloading(path string, scope workflow.Scope, f func(*call) (content, error)) Route {
+	r := reading(http.MethodGet, path, scope, nil, f)
+	r.Fenced, r.Answer = scope == workflow.ScopeBridge, nil
 	return r
 }
 

@@ -61,11 +61,10 @@ func (d *described) call(method, path, token string, body any) apitest.Answer {
 }
 
 // bytes is call for the routes of raw bytes.
-func (d *described) bytes(method, path string, h *apitest.Held, body string) apitest.Answer {
+func (d *described) bytes(method, path string, header http.Header, token, body string) apitest.Answer {
 	d.t.Helper()
-	header := h.FenceHeader()
 	header.Set("Content-Type", "application/octet-stream")
-	a := apitest.CallWith(d.t, method, d.URL, path, d.NodeToken, header, strings.NewReader(body))
+	a := apitest.CallWith(d.t, method, d.URL, path, token, header, strings.NewReader(body))
 	d.hold(method, path, header, []byte(body), a)
 	return a
 }
@@ -275,17 +274,22 @@ func (d *described) goodArtifactCalls() {
 	}))
 	d.ok("POST", "/v1/workflows", workflow.DispatchRequest{Spec: d.Spec(task), WriteContext: wc})
 	d.attempt(func(h *apitest.Held) workflow.Event {
-		up := apitest.Into[workflow.Upload](d.t, 200, d.bytes("PUT", "/bridge/v1/executions/"+h.ExecutionID+"/artifact", h, "All is well.\n"))
+		up := apitest.Into[workflow.Upload](d.t, 200, d.bytes("PUT", "/bridge/v1/executions/"+h.ExecutionID+"/artifact", h.FenceHeader(), d.NodeToken, "All is well.\n"))
 		return h.Produced(up.ContentHash)
 	})
 	d.attempt(func(h *apitest.Held) workflow.Event {
-		require.Equal(d.t, 200, d.bytes("GET", "/bridge/v1/executions/"+h.ExecutionID+"/candidate", h, "").Status)
+		require.Equal(d.t, 200, d.bytes("GET", "/bridge/v1/executions/"+h.ExecutionID+"/candidate", h.FenceHeader(), d.NodeToken, "").Status)
 		e := h.Produced(*h.Plan.Workflow.CandidateHash)
-		e.Verdict = h.Verdict("tests", "builds")
+		require.Equal(d.t, 201, d.bytes("POST", "/bridge/v1/executions/"+h.ExecutionID+"/attachments", h.FenceHeader(), d.NodeToken, "seen").Status)
+		e.Verdict = h.Verdict()
 		return e
 	})
-	d.ok("GET", "/v1/tasks/"+task.ID+"/workflow", nil)
-	require.Equal(d.t, 200, d.Control(task.ID, workflow.ControlCancel).Status)
+	require.Equal(d.t, 201, d.bytes("POST", "/v1/projects/"+d.Project.ID+"/attachments", http.Header{}, d.OwnerToken, "numbers").Status)
+	for _, path := range []string{"/workflow", "/receipt"} {
+		d.ok("GET", "/v1/tasks/"+task.ID+path, nil)
+	}
+	d.ok("GET", "/v1/projects/"+d.Project.ID+"/lineage", nil)
+	require.Equal(d.t, 200, d.bytes("GET", "/v1/tasks/"+task.ID+"/artifact", http.Header{}, d.OwnerToken, "").Status)
 }
 
 // attempt plays one attempt of the scene's node to the end that last makes of it.

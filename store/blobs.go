@@ -104,5 +104,6 @@ func (s *Store) SweepBlobs(ctx context.Context, olderThan time.Duration, limit i
 	return s.exec(ctx, `DELETE FROM blobs WHERE content_hash IN (SELECT b.content_hash FROM blobs b
 		WHERE b.created_at < clock_timestamp() - make_interval(secs => $1)
 			AND NOT EXISTS (SELECT FROM uploads u WHERE u.content_hash = b.content_hash)
+			AND NOT EXISTS (SELECT FROM lineage l WHERE l.content_hash = b.content_hash)
 		LIMIT $2 FOR UPDATE SKIP LOCKED)`, olderThan.Seconds(), limit)
 }

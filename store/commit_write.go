@@ -21,6 +21,10 @@ type commandTag = pgconn.CommandTag
 // write stores the decision in one round trip. The old execution ends before the next is inserted,
 // for both want the node's slot.
 func (k *commit) write(ctx context.Context, before workflow.State, d workflow.Decision) error {
+	entryHash, err := k.recordArtifact(ctx, d)
+	if err != nil {
+		return err
+	}
 	b := &pgx.Batch{}
 	if err := k.queueHistory(b, d); err != nil {
 		return err
@@ -40,7 +44,7 @@ func (k *commit) write(ctx context.Context, before workflow.State, d workflow.De
 		return err
 	}
 	if d.Accepted != nil {
-		if err := k.queueAcceptance(b, d); err != nil {
+		if err := k.queueAcceptance(b, d, entryHash); err != nil {
 			return err
 		}
 	}

@@ -81,7 +81,15 @@ func dispatch(ctx context.Context, tx pgx.Tx, d Dispatch) (Dispatched, error) {
 		return Dispatched{WorkflowID: replayed, Replayed: true, Start: start}, err
 	}
 	if d.NeedsSigner {
-		if err := signerReady(ctx, tx); err != nil {
+		var declared []byte // never edited, so that it can be read before the task is locked
+		if err := tx.QueryRow(ctx, `SELECT artifact_spec FROM tasks WHERE id = $1`, spec.TaskID).Scan(&declared); err != nil {
+			return Dispatched{}, err
+		}
+		kind, err := artifactKind(declared)
+		if err == nil {
+			err = signerReady(ctx, tx, kind)
+		}
+		if err != nil {
 			return Dispatched{}, err
 		}
 	}

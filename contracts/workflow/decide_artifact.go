@@ -5,7 +5,26 @@ package workflow
 import (
 	"countersign/contracts"
 	"countersign/contracts/artifact"
+	"countersign/contracts/figures"
 )
+
+// strictLater tells whoever accepts a report whose figures were only warned about what an audit will say
+// of it; "" for all others.
+func strictLater(c *Contract) string {
+	spec, err := c.Task.Declaration()
+	if err != nil {
+		return "" // it was parsed when the task was made
+	}
+	for _, criterion := range spec.Criteria {
+		if criterion.Type != artifact.FiguresGrounded {
+			continue
+		}
+		if f, err := figures.ParseCriterion(criterion.Value); err == nil && f.Severity == figures.Warn {
+			return "figures_grounded only warns here; countersign artifact verify is always strict"
+		}
+	}
+	return ""
+}
 
 // artifactCompleted makes the attempt's last upload the candidate and offers its verification. What was
 // not uploaded, has no canonical form or fails a declared criterion ends the attempt for what it is. It

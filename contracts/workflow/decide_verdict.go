@@ -55,7 +55,10 @@ func (d *Decision) accept(f Facts, verifier string) {
 	d.Accepted = f.Event.Verdict
 	d.Step.Phase, d.Step.ReceiptID = PhaseAccepted, f.Fresh.ReceiptID
 	d.entry(EntryVerdict, verifier, map[string]any{"outcome": CriterionPass})
-	d.entry(EntryAccepted, verifier, map[string]any{"receipt_id": f.Fresh.ReceiptID, "candidate_commit": d.Step.CandidateCommit, "candidate_hash": d.Step.CandidateHash})
+	d.entry(EntryAccepted, verifier, map[string]any{
+		"receipt_id": f.Fresh.ReceiptID, "candidate_commit": d.Step.CandidateCommit, "candidate_hash": d.Step.CandidateHash,
+		"warning": strictLater(f.Contract),
+	})
 }
 
 // hands reports whether a verifier's event names the candidate as what it judged.

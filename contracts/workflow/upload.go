@@ -63,15 +63,21 @@ func (e *Event) checkMode(artifactMode bool) *contracts.Error {
 // Uploads refuses what is uploaded to an attempt at now by anybody but the worker that runs it under a
 // living lease.
 func (a *Attempt) Uploads(held Fence, now time.Time) *contracts.Error {
+	if a.Purpose != PurposeWork && a.HeldOff(held) == nil {
+		return contracts.Refuse(contracts.CodeStateConflict, "only a worker hands in an artifact")
+	}
+	return a.Runs(held, now)
+}
+
+// Runs refuses what is handed in at now by anybody but the holder of a running attempt's living lease.
+func (a *Attempt) Runs(held Fence, now time.Time) *contracts.Error {
 	switch {
 	case a.HeldOff(held) != nil:
 		return a.HeldOff(held)
 	case a.Expired(now):
 		return a.ExpiryRefusal()
-	case a.Purpose != PurposeWork:
-		return contracts.Refuse(contracts.CodeStateConflict, "only a worker hands in an artifact")
 	case a.Phase != AttemptRunning:
-		return contracts.Refuse(contracts.CodeStateConflict, "an artifact is handed in while the attempt is running, not %s", a.Phase)
+		return contracts.Refuse(contracts.CodeStateConflict, "nothing is handed in while the attempt is %s and not running", a.Phase)
 	}
 	return nil
 }

@@ -35,7 +35,45 @@ CREATE TABLE uploads (
 );
 CREATE INDEX uploads_by_hash ON uploads (content_hash);
 
+-- Lineage -----------------------------------------------------------------------------------------
+-- One log a project, appended under its advisory lock: lines of docs/artifacts.md with their sidecars.
+CREATE TABLE lineage (
+    project_id    text NOT NULL REFERENCES projects,
+    position      bigint NOT NULL CHECK (position >= 1),
+    artefact_path text NOT NULL,
+    content_hash  text NOT NULL REFERENCES blobs,
+    entry_hash    text NOT NULL,
+    attachment    boolean NOT NULL,
+    line          bytea NOT NULL,  -- as a tree's log has it
+    sidecar       text NOT NULL,   -- detached JWS
+    recorded_by   text NOT NULL,   -- user, or execution
+    recorded_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (project_id, position)
+);
+CREATE INDEX lineage_by_path ON lineage (project_id, artefact_path, position);
+CREATE INDEX lineage_by_content ON lineage (project_id, content_hash, attachment);
+CREATE INDEX lineage_blobs ON lineage (content_hash);
+
+CREATE TABLE lineage_heads (
+    project_id text PRIMARY KEY REFERENCES projects,
+    entries    bigint NOT NULL,
+    chain      text NOT NULL,
+    head       bytea NOT NULL  -- as a tree has it
+);
+
+-- Every key that ever signed an entry, in the order of first use.
+CREATE TABLE lineage_keys (
+    public_key bytea PRIMARY KEY CHECK (length(public_key) = 32),
+    sequence   integer GENERATED ALWAYS AS IDENTITY,
+    since      timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Whether the worker can also sign lineage entries.
+ALTER TABLE signers ADD COLUMN lineage boolean NOT NULL DEFAULT false;
+
 -- +goose Down
+ALTER TABLE signers DROP COLUMN lineage;
+DROP TABLE lineage_keys, lineage_heads, lineage;
 DROP TABLE uploads, blob_parts, blobs;
 ALTER TABLE receipts DROP COLUMN candidate_hash, DROP COLUMN entry_hash, ALTER COLUMN candidate_commit SET NOT NULL;
 ALTER TABLE executions DROP COLUMN artifact_hash;
