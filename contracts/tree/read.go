@@ -12,15 +12,24 @@ import (
 // Read reads a document whose root has the given path: as JSON when it opens with a brace and a
 // quotation mark (or is an empty object), and as YAML otherwise. The error is of code invalid.
 func Read(data []byte, path string) (Node, *contracts.Error) {
+	if !looksLikeJSON(data) {
+		return ReadYAML(data, path)
+	}
+	if err := CheckText(data, path); err != nil {
+		return Node{}, err
+	}
+	return readJSON(data, path)
+}
+
+// CheckText wants the document at path to be UTF-8 without a byte order mark.
+func CheckText(data []byte, path string) *contracts.Error {
 	switch {
 	case !utf8.Valid(data):
-		return Node{}, contracts.Invalid(path, "invalid UTF-8 (line %d)", invalidLine(data))
+		return contracts.Invalid(path, "invalid UTF-8 (line %d)", invalidLine(data))
 	case bytes.HasPrefix(data, []byte("\ufeff")):
-		return Node{}, contracts.Invalid(path, "a byte order mark at the start; leave it out")
-	case looksLikeJSON(data):
-		return readJSON(data, path)
+		return contracts.Invalid(path, "a byte order mark at the start; leave it out")
 	}
-	return readYAML(data, path)
+	return nil
 }
 
 // invalidLine is the line, from 1, of the first byte that is not UTF-8.

@@ -16,8 +16,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML reads one YAML document.
-func readYAML(data []byte, path string) (Node, *contracts.Error) {
+// ReadYAML reads one YAML document whose root has the given path. The error is of code invalid.
+func ReadYAML(data []byte, path string) (Node, *contracts.Error) {
+	if err := CheckText(data, path); err != nil {
+		return Node{}, err
+	}
 	document, err := oneDocument(data)
 	if err != nil {
 		return Node{}, contracts.Invalid(path, "%v", err)
