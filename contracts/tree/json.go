@@ -26,7 +26,7 @@ func readJSON(data []byte, path string) (Node, *contracts.Error) {
 		}
 		err = errors.New("data after the JSON value")
 	}
-	return Node{}, contracts.Invalid(path, "broken JSON: %v", err)
+	return Node{}, contracts.Invalid(path, "broken JSON: %.200s", err.Error())
 }
 
 // jsonNodes reads nodes and keeps the first refusal on the way.

@@ -35,7 +35,7 @@ func oneDocument(data []byte) (*yaml.Node, error) {
 	case err == io.EOF:
 		return nil, errors.New("must be a mapping and is empty")
 	case err != nil:
-		return nil, fmt.Errorf("broken YAML: %w", err)
+		return nil, fmt.Errorf("broken YAML: %.200s", err.Error())
 	}
 	if err := dec.Decode(&more); err != io.EOF {
 		return nil, errors.New("more than one YAML document")
