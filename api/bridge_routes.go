@@ -29,6 +29,8 @@ func (a *API) bridgeRoutes() []Route {
 		writing(http.MethodPost, execution+"renew", workflow.ScopeBridge, http.StatusOK, a.renew),
 		writingAs(workflow.DecodeEvent, http.MethodPost, execution+"events", workflow.ScopeBridge, http.StatusOK, a.event),
 		writing(http.MethodPost, execution+"stopped", workflow.ScopeBridge, http.StatusOK, a.stopped),
+		uploading(http.MethodPut, execution+"artifact", a.uploadArtifact),
+		downloading(execution+"candidate", a.candidate),
 		reading(http.MethodGet, "/bridge/v1/tasks/{id}/workflow", workflow.ScopeBridge, historyPage, a.taskWorkflow),
 	}
 }

@@ -72,10 +72,12 @@ var operations = map[string]named{
 	"POST /v1/projects/{id}/sources/{source_id}/revoke": {"revokeSource", "Stop new dispatches from a source."},
 	"POST /v1/workflows/catalog":                        {"dispatchCatalog", "Freeze pinned agent versions into a revision and offer it to its node."},
 
-	"GET /bridge/v1/executions":               {"pollOffers", "Ask for offers, and wait for one."},
-	"POST /bridge/v1/executions/{id}/claim":   {"claim", "Take an offer: a lease and a plan."},
-	"POST /bridge/v1/executions/{id}/renew":   {"renew", "Prolong a lease."},
-	"POST /bridge/v1/executions/{id}/events":  {"report", "Report where the attempt stands."},
-	"POST /bridge/v1/executions/{id}/stopped": {"stopped", "Say that nothing of an ended attempt runs any more."},
-	"GET /bridge/v1/tasks/{id}/workflow":      {"getNodeTaskWorkflow", "Read a task's current revision."},
+	"GET /bridge/v1/executions":                {"pollOffers", "Ask for offers, and wait for one."},
+	"POST /bridge/v1/executions/{id}/claim":    {"claim", "Take an offer: a lease and a plan."},
+	"POST /bridge/v1/executions/{id}/renew":    {"renew", "Prolong a lease."},
+	"POST /bridge/v1/executions/{id}/events":   {"report", "Report where the attempt stands."},
+	"PUT /bridge/v1/executions/{id}/artifact":  {"uploadArtifact", "Hand in the deliverable of a task that produces one; the last one counts."},
+	"GET /bridge/v1/executions/{id}/candidate": {"downloadCandidate", "Read the bytes to verify or to correct."},
+	"POST /bridge/v1/executions/{id}/stopped":  {"stopped", "Say that nothing of an ended attempt runs any more."},
+	"GET /bridge/v1/tasks/{id}/workflow":       {"getNodeTaskWorkflow", "Read a task's current revision."},
 }
