@@ -80,7 +80,7 @@ func TestMarks(t *testing.T) {
 		"{title: a, goal: b}", "{title: a, role: r}", "{title: a, labels: [l]}", "{title: a, artifact_spec: {kind: code_diff}}",
 		"{title: a, artifact_spec: {kind: code_diff, canonicalisation: code_diff}}",
 	} {
-		require.NotEqual(t, base[0], marks("stages: [{steps: ["+other+"]}]")[0], other)
+		require.NotEqual(t, base[0], marks("stages: [{steps: [" + other + "]}]")[0], other)
 	}
 	require.NotEqual(t, base[0], marks("stages: [{name: s, steps: [{title: a}]}]")[0])
 	backlog, err := planning.ParseBacklog([]byte("---\ntitle: a\n---\n"))
@@ -205,6 +205,27 @@ func TestSpecVectorsOnEverySurface(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The manual's examples are good ones.
+func TestDocumentedFormats(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/tasks.md")
+	require.NoError(t, err)
+	example := func(language string) []byte {
+		_, rest, _ := strings.Cut(string(page), "```"+language+"\n")
+		text, _, found := strings.Cut(rest, "```\n")
+		require.True(t, found)
+		return []byte(text)
+	}
+	entries, err := planning.ParsePlan(example("yaml"))
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	require.NotNil(t, entries[0].Task.ArtifactSpec)
+	entry, err := planning.ParseBacklog(example("markdown"))
+	require.NoError(t, err)
+	require.NotNil(t, entry.Task.ArtifactSpec)
+	require.Equal(t, "One row for each sale, as the warehouse has it.", entry.Task.Goal)
 }
 
 func requireRefused(t testing.TB, err error, field, reason string) {
