@@ -35,8 +35,8 @@ const (
 // maxSize is far above any key's.
 const maxSize = 64 << 10
 
-// ErrMissing says that there is no key file.
-var ErrMissing = errors.New("there is no key")
+// ErrMissing says that there is no key file; what wraps it goes on with which.
+var ErrMissing = errors.New("there is no")
 
 // Load reads a key. A file that others than its owner can read or write is refused, for a key that
 // others know proves nothing.
@@ -49,7 +49,7 @@ func Load(path string) (*receipt.Key, error) {
 func load[K any](path, what string, parse func([]byte) (K, error), remedy string) (key K, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return key, fmt.Errorf("%s: %w at %s: %s", what, ErrMissing, path, remedy)
+		return key, fmt.Errorf("%w %s at %s: %s", ErrMissing, what, path, remedy)
 	}
 	if err != nil {
 		return key, fmt.Errorf("%s: %w", what, err)
@@ -80,25 +80,29 @@ func Signer(path string) store.Signer {
 	return func() (*receipt.Key, error) { return Load(path) }
 }
 
-// Ensure is Load that makes the key when there is none.
+// Ensure is Load that makes the key, and its directory, when there is none.
 func Ensure(path string, a Algorithm) (*receipt.Key, error) {
-	key, err := Load(path)
+	return ensure(path, Load, func(path string) (*receipt.Key, error) { return Create(path, a) })
+}
+
+func ensure[K any](path string, load, create func(string) (K, error)) (K, error) {
+	key, err := load(path)
 	if !errors.Is(err, ErrMissing) {
 		return key, err
 	}
-	return Create(path, a)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return key, err
+	}
+	return create(path)
 }
 
-// Create makes a key in a new file, and its directory; a file that exists is left alone and is an error.
+// Create makes a key in a new file; one that exists is left alone and is an error.
 func Create(path string, a Algorithm) (*receipt.Key, error) {
 	return create(path, "signing key", a, receipt.ParseKey)
 }
 
 func create[K any](path, what string, a Algorithm, parse func([]byte) (K, error)) (key K, err error) {
 	data, err := generate(a)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
 	if err == nil {
 		err = write(path, data)
 	}

@@ -4,7 +4,6 @@ package keyfile
 
 import (
 	"crypto/ed25519"
-	"errors"
 
 	"countersign/contracts/lineage"
 	"countersign/store"
@@ -17,13 +16,11 @@ func LoadLineage(path string) (ed25519.PrivateKey, error) {
 	return load(path, lineageKey, lineage.ParseKey, "restore the file, or run `countersign migrate`, which makes one")
 }
 
-// EnsureLineage is LoadLineage that makes the key when there is none.
+// EnsureLineage is LoadLineage that makes the key, and its directory, when there is none.
 func EnsureLineage(path string) (ed25519.PrivateKey, error) {
-	key, err := LoadLineage(path)
-	if !errors.Is(err, ErrMissing) {
-		return key, err
-	}
-	return create(path, lineageKey, Ed25519, lineage.ParseKey)
+	return ensure(path, LoadLineage, func(path string) (ed25519.PrivateKey, error) {
+		return create(path, lineageKey, Ed25519, lineage.ParseKey)
+	})
 }
 
 // LineageSigner reads the key anew whenever it is asked for it. secret is the operator's, "" for none.
