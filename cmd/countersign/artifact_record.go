@@ -3,9 +3,7 @@
 package main
 
 import (
-	"cmp"
 	"errors"
-	"os"
 
 	"countersign/cmd/countersign/internal/term"
 	"countersign/contracts/artifact"
@@ -13,15 +11,20 @@ import (
 	"countersign/store/sdd"
 )
 
-// operatorSecret is what seals a log; the second name is an older installation's. An empty one is none.
-func operatorSecret() []byte {
-	return []byte(cmp.Or(os.Getenv("COUNTERSIGN_OPERATOR_SECRET"), os.Getenv("BERNSTEIN_OPERATOR_SECRET")))
+// localTree is the tree that a command works on.
+type localTree struct {
+	Workdir        string `type:"path" default:"." placeholder:"DIR" help:"The directory that has the .sdd directory, or will have it."`
+	OperatorSecret string `env:"COUNTERSIGN_OPERATOR_SECRET,BERNSTEIN_OPERATOR_SECRET" placeholder:"SECRET" help:"Seals the log; none for no seal. Better given by the environment."`
+}
+
+func (t localTree) options() sdd.Options {
+	return sdd.Options{Workdir: t.Workdir, Secret: []byte(t.OperatorSecret)}
 }
 
 type artifactRecord struct {
-	Task    string `arg:"" help:"The task's id."`
-	Spec    string `required:"" placeholder:"FILE" help:"The declaration, the block itself, JSON or YAML; - for standard input."`
-	Workdir string `type:"path" default:"." placeholder:"DIR" help:"Where the task wrote, and where the .sdd directory is or will be."`
+	localTree
+	Task string `arg:"" help:"The task's id."`
+	Spec string `required:"" placeholder:"FILE" help:"The declaration, the block itself, JSON or YAML; - for standard input. Its output_path is below the workdir."`
 }
 
 // Help is shown by --help.
@@ -30,8 +33,7 @@ func (artifactRecord) Help() string {
 canonical bytes, a signed entry of the log, and the receipt. It prints ok, the receipt and each criterion's result as
 JSON. Exit status: 0, and 2 when a criterion fails or something is refused; then nothing is recorded.
 
-The first recording makes the signing key, .sdd/artifacts/identity/artifact_lineage.pem. COUNTERSIGN_OPERATOR_SECRET
-seals the log, if it is set.
+The first recording makes the signing key, .sdd/artifacts/identity/artifact_lineage.pem.
 
 Examples:
 
@@ -55,7 +57,7 @@ func (c *artifactRecord) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	done, err := sdd.Record(s.ctx, sdd.Options{Workdir: c.Workdir, Secret: operatorSecret()}, c.Task, spec)
+	done, err := sdd.Record(s.ctx, c.options(), c.Task, spec)
 	s.notes(done.Notes)
 	switch {
 	case errors.Is(err, sdd.ErrCriteria) && len(done.Results) > 0:
@@ -78,8 +80,8 @@ func (s *session) notes(notes []string) {
 }
 
 type artifactAttach struct {
-	File    string `arg:"" help:"The file, recorded as it is; - for standard input."`
-	Workdir string `type:"path" default:"." placeholder:"DIR" help:"Where the .sdd directory is or will be."`
+	localTree
+	File string `arg:"" help:"The file, recorded as it is; - for standard input."`
 }
 
 // Help is shown by --help.
@@ -95,7 +97,7 @@ func (c *artifactAttach) Run(s *session) error {
 		return err
 	}
 	defer in.Close()
-	done, err := sdd.Attach(s.ctx, sdd.Options{Workdir: c.Workdir, Secret: operatorSecret()}, in)
+	done, err := sdd.Attach(s.ctx, c.options(), in)
 	s.notes(done.Notes)
 	if err != nil {
 		return err

@@ -13,23 +13,23 @@ import (
 )
 
 type artifactVerify struct {
+	localTree
 	Task       string `arg:"" help:"The task's id."`
-	Workdir    string `type:"path" default:"." placeholder:"DIR" help:"The directory that has the .sdd directory."`
 	OutputJSON bool   `name:"output-json" help:"The same as --output json."`
 }
 
 // Help is shown by --help.
 func (artifactVerify) Help() string {
 	return `It checks the task's bytes and receipt against the signed entry, every line of the log with its signature, chain and
-parents, and the figures of a report, always strictly. COUNTERSIGN_OPERATOR_SECRET is needed to check the operator's
-HMAC; without it that check is skipped, which is said. Nothing is written. Trees of format v 1 are read too.
+parents, and the figures of a report, always strictly. Without the operator's secret its HMAC is not checked, which is
+said. Nothing is written. Trees of format v 1 are read too.
 
 Exit status: 0 verified; 2 tampered, missing or unverifiable.`
 }
 
 // Run verifies.
 func (c *artifactVerify) Run(s *session) error {
-	result, err := sdd.Verify(s.ctx, c.Workdir, c.Task, lineage.Options{Secret: operatorSecret()})
+	result, err := sdd.Verify(s.ctx, c.Workdir, c.Task, lineage.Options{Secret: []byte(c.OperatorSecret)})
 	if err != nil {
 		return err
 	}

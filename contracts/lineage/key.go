@@ -1,9 +1,8 @@
-// The signing key's file.
+// The signing key's file form.
 
 package lineage
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
@@ -21,15 +20,16 @@ func EncodeKey(key ed25519.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: pemPrivate, Bytes: der}), nil
 }
 
-// ParseKey reads a PKCS#8 PEM file with one Ed25519 key and nothing else. The error does not quote the file.
+// ParseKey reads a PKCS#8 PEM file with one Ed25519 key and nothing else. The error never quotes what it
+// read.
 func ParseKey(file []byte) (ed25519.PrivateKey, error) {
 	block, rest := pem.Decode(file)
-	if block == nil || block.Type != pemPrivate || len(block.Headers) > 0 || len(bytes.TrimSpace(rest)) > 0 {
-		return nil, errors.New("is no PEM file with one private key")
+	if block == nil || block.Type != pemPrivate || len(block.Headers) > 0 || len(rest) > 0 {
+		return nil, errors.New("it is not one PKCS#8 private key in PEM")
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
-		return nil, errors.New("holds no PKCS#8 private key") // the cause may quote what is secret
+		return nil, errors.New("it holds no PKCS#8 private key")
 	}
 	key, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
@@ -37,3 +37,6 @@ func ParseKey(file []byte) (ed25519.PrivateKey, error) {
 	}
 	return key, nil
 }
+
+// Public is the half of the signer's key that verifies.
+func (s Signer) Public() ed25519.PublicKey { return s.Key.Public().(ed25519.PublicKey) }

@@ -75,6 +75,8 @@ type Facts struct {
 	// They are set for terminal events.
 	Contract       *Contract
 	ContractIntact bool
+	// Upload is what the work attempt uploaded last, nil for nothing; set for its completed event.
+	Upload *Upload
 	// Lease and Deadline are the frozen durations.
 	Lease    time.Duration
 	Deadline time.Duration

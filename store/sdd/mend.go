@@ -164,8 +164,7 @@ func (w *writer) rollForward(last lineage.Line) error {
 	if err != nil {
 		return err
 	}
-	public := w.signer.Key.Public().(ed25519.PublicKey)
-	if faults := lineage.VerifyRecord(last, w.tip.Chain, string(sidecar), []ed25519.PublicKey{public}, nil); len(faults) > 0 {
+	if faults := lineage.VerifyRecord(last, w.tip.Chain, string(sidecar), []ed25519.PublicKey{w.signer.Public()}, nil); len(faults) > 0 {
 		return unfit("the log's last line is not counted by the head and does not hold: %s", faults[0])
 	}
 	hash, err := w.hashOf(incoming)

@@ -171,7 +171,7 @@ func TestWhatIsRefused(t *testing.T) {
 		"a tree that is a file":      {spec: specOf(artifact.Report), want: "no directory of its own", prepare: func(t *testing.T, dir string) { place(t, dir, ".sdd", "") }},
 		"a directory that is a link": {spec: specOf(artifact.Report), want: "no directory of its own", prepare: func(t *testing.T, dir string) { place(t, dir, ".sdd/b/x", ""); link(t, "b", dir+"/.sdd/artifacts") }},
 		"a key that others can read": {spec: specOf(artifact.Report), code: contracts.CodeInvalid, want: "others than its owner", prepare: func(t *testing.T, dir string) { place(t, dir, ".sdd/"+lineage.KeyPath, "") }},
-		"a key that is none": {spec: specOf(artifact.Report), code: contracts.CodeInvalid, want: "is no PEM", prepare: func(t *testing.T, dir string) {
+		"a key that is none": {spec: specOf(artifact.Report), code: contracts.CodeInvalid, want: "not one PKCS#8", prepare: func(t *testing.T, dir string) {
 			place(t, dir, ".sdd/"+lineage.KeyPath, "x")
 			chmod(t, dir, lineage.KeyPath, 0o600)
 		}},

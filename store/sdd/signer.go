@@ -42,7 +42,7 @@ func (t *tree) loadKey() (ed25519.PrivateKey, error) {
 	}
 	key, err := lineage.ParseKey(data)
 	if err != nil {
-		return nil, unfit("the signing key %s/%s %v", directory, lineage.KeyPath, err)
+		return nil, unfit("the signing key %s/%s: %v", directory, lineage.KeyPath, err)
 	}
 	return key, nil
 }
@@ -81,7 +81,7 @@ func (t *tree) card() (*lineage.Card, error) {
 
 // publish writes the card where there is none.
 func (t *tree) publish(key ed25519.PrivateKey) error {
-	data, err := lineage.NewCard(key.Public().(ed25519.PublicKey)).Encode()
+	data, err := lineage.NewCard(lineage.Signer{Key: key}.Public()).Encode()
 	if err != nil {
 		return err
 	}
@@ -90,6 +90,6 @@ func (t *tree) publish(key ed25519.PrivateKey) error {
 
 // onCard reports whether a card has the public half of the key.
 func onCard(card lineage.Card, key ed25519.PrivateKey) bool {
-	public := key.Public().(ed25519.PublicKey)
+	public := lineage.Signer{Key: key}.Public()
 	return slices.ContainsFunc(card.Keys(), func(k ed25519.PublicKey) bool { return k.Equal(public) })
 }
