@@ -71,17 +71,23 @@ func (v *verification) readLog() {
 	defer f.Close()
 	in := bufio.NewReaderSize(&cancellable{v.ctx, f}, maxRead)
 	v.order = v.format.newOrder()
-	for {
-		batch, err := v.nextBatch(in)
-		v.checkBatch(batch)
+	// While one batch is being checked, the next is read and the one before put in order.
+	batch, err := v.nextBatch(in)
+	for checked := v.startCheck(batch); ; {
+		var following []rawLine
+		ended := err
+		if ended == nil {
+			following, err = v.nextBatch(in)
+		}
+		checked.Wait()
+		checked = v.startCheck(following)
 		for _, line := range batch {
 			v.inOrder(line.record)
 		}
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			v.failures.add("%s: %s", LogPath, sentence(err))
+		if batch = following; ended != nil {
+			if ended != io.EOF {
+				v.failures.add("%s: %s", LogPath, sentence(ended))
+			}
 			return
 		}
 	}
@@ -118,8 +124,8 @@ func (v *verification) nextBatch(in *bufio.Reader) (batch []rawLine, err error) 
 	return batch, nil
 }
 
-// checkBatch parses lines and checks what can be checked of each alone, on all cores.
-func (v *verification) checkBatch(batch []rawLine) {
+// startCheck parses lines and checks what can be checked of each alone, on all cores.
+func (v *verification) startCheck(batch []rawLine) *sync.WaitGroup {
 	var next atomic.Int64
 	var done sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(batch)) {
@@ -129,7 +135,7 @@ func (v *verification) checkBatch(batch []rawLine) {
 			}
 		})
 	}
-	done.Wait()
+	return &done
 }
 
 func (v *verification) check(line rawLine) *record {

@@ -16,7 +16,9 @@ import (
 // of the log's last line. What a recording that was cut off left is finished, or taken away when its line
 // never came to be, and noted. Whatever else does not fit is refused.
 func (w *writer) takeOver(secret []byte) error {
-	if lineage.Version1(files{w.root}) {
+	files := newFiles(w.root)
+	defer files.close()
+	if lineage.Version1(files) {
 		return unfit("the tree is of format v 1, which is read and not written; `countersign artifact export` makes one of format v 2")
 	}
 	end, err := w.readTail()

@@ -35,7 +35,9 @@ func Verify(ctx context.Context, workdir, taskID string, o lineage.Options) (lin
 		return lineage.Result{TaskID: taskID, Failures: []string{fmt.Sprintf("%s: %v", workdir, err)}}, nil
 	}
 	defer t.close()
-	return lineage.Verify(ctx, files{t.root}, taskID, o)
+	tree := newFiles(t.root)
+	defer tree.close()
+	return lineage.Verify(ctx, tree, taskID, o)
 }
 
 // tree is an open .sdd directory with its lock. Nothing below it is reached through a path that leads
@@ -103,15 +105,4 @@ func flock(ctx context.Context, f *os.File, how int) error {
 		case <-time.After(lockEvery):
 		}
 	}
-}
-
-// files is a tree for reading. Opening never waits, as it would for a named pipe's writer.
-type files struct{ root *os.Root }
-
-// Open opens a file or directory.
-func (f files) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	return f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
