@@ -122,6 +122,12 @@ func TestNodeProducesArtifacts(t *testing.T) {
 		require.Contains(t, string(got.Body), "Say 42.", kind)
 	}
 	n.cleared()
+	// The workspaces are gone, the evidence is not.
+	for _, a := range n.Detail(apitest.Into[workflow.TaskList](t, 200, n.Operator("GET", "/v1/tasks?project_id="+n.Project.ID, nil)).Tasks[0].ID).Attempts {
+		require.Len(t, a.Attachments, 1)
+		evidence := n.Operator("GET", "/v1/projects/"+n.Project.ID+"/attachments/"+a.Attachments[0], nil)
+		require.Contains(t, string(evidence.Body), `"execution_id": "`+a.ExecutionID+`"`)
+	}
 	// Four artifacts, each with the evidence of its worker and its verifier.
 	require.Len(t, readLineage(t, n.Stack, n.Project.ID).lines, 4*3)
 	sound(t, n.Stack)
