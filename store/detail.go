@@ -63,6 +63,7 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 		runID      *string
 		executions []executionRow
 		uploads    = map[string]*workflow.Upload{}
+		attached   = map[string][]string{}
 		now        time.Time
 		visible    bool
 	)
@@ -100,6 +101,15 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 		})
 		return err
 	})
+	b.Queue(`SELECT l.recorded_by, l.content_hash FROM lineage l JOIN executions e ON e.id = l.recorded_by WHERE e.workflow_id = $1 AND l.attachment
+		ORDER BY l.position`, workflowID).Query(func(rows pgx.Rows) error {
+		var id, hash string
+		_, err := pgx.ForEachRow(rows, []any{&id, &hash}, func() error {
+			attached[id] = append(attached[id], hash)
+			return nil
+		})
+		return err
+	})
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return d, err
 	}
@@ -116,7 +126,7 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 	}
 	for _, e := range executions {
 		view := e.view(now)
-		view.Artifact = uploads[e.ID]
+		view.Artifact, view.Attachments = uploads[e.ID], attached[e.ID]
 		d.Attempts = append(d.Attempts, view)
 		if e.State != "ended" {
 			d.ActiveAttempt = &d.Attempts[len(d.Attempts)-1]

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func (s *session) printDetail(d workflow.Detail) error {
 		s.out.Println()
 		return s.out.Fields(
 			"revision", fmt.Sprintf("%s (%d)", d.WorkflowID, d.Revision), "phase", string(d.Phase), "why", reasonOf(d),
-			"waits for", follow.Situation(&d), "candidate", deref(d.CandidateCommit), "receipt", deref(d.ReceiptID),
+			"waits for", follow.Situation(&d), "candidate", cmp.Or(deref(d.CandidateHash), deref(d.CandidateCommit)), "receipt", deref(d.ReceiptID),
 			"contract", d.ContractDigest, "Temporal", d.Temporal.UIURL,
 		)
 	})
