@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"countersign/contracts/lineage"
 )
@@ -65,14 +66,15 @@ func (w *writer) identify(empty bool) error {
 			return err
 		}
 	}
+	w.signer.Key = key
 	if card == nil {
-		if err := w.publish(key); err != nil {
-			return err
-		}
-	} else if !onCard(*card, key) {
+		w.keys = []ed25519.PublicKey{w.signer.Public()}
+		return w.publish()
+	}
+	w.keys = card.Keys()
+	if !slices.ContainsFunc(w.keys, func(k ed25519.PublicKey) bool { return k.Equal(w.signer.Public()) }) {
 		return unfit("the signing key is not on the card %s/%s", directory, lineage.CardPath)
 	}
-	w.signer.Key = key
 	return nil
 }
 
@@ -96,11 +98,7 @@ func (w *writer) head() (lineage.Tip, error) {
 	if err != nil {
 		return lineage.Tip{}, unfit("%s/%s: %v", directory, lineage.HeadPath, err)
 	}
-	card, err := w.card()
-	if err != nil {
-		return lineage.Tip{}, err
-	}
-	if faults := head.Verify(card.Keys(), nil); len(faults) > 0 {
+	if faults := head.Verify(w.keys, nil); len(faults) > 0 {
 		return lineage.Tip{}, unfit("%s/%s: %s", directory, lineage.HeadPath, faults[0])
 	}
 	return head.Tip(), nil
@@ -166,7 +164,7 @@ func (w *writer) rollForward(last lineage.Line) error {
 	if err != nil {
 		return err
 	}
-	if faults := lineage.VerifyRecord(last, w.tip.Chain, string(sidecar), []ed25519.PublicKey{w.signer.Public()}, nil); len(faults) > 0 {
+	if faults := lineage.VerifyRecord(last, w.tip.Chain, string(sidecar), w.keys, nil); len(faults) > 0 {
 		return unfit("the log's last line is not counted by the head and does not hold: %s", faults[0])
 	}
 	hash, err := w.hashOf(incoming)

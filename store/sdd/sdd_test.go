@@ -3,6 +3,7 @@
 package sdd
 
 import (
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -358,6 +359,30 @@ func TestWhatIsLostIsRestored(t *testing.T) {
 		}
 	}
 	require.Len(t, state(t, dir), len(whole))
+}
+
+// TestAChangedKey: the new key in its place, the old one's public half on the card as one that signed before.
+func TestAChangedKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	record(t, dir, "A", artifact.Report, "a")
+	at := filepath.Join(dir, directory, lineage.KeyPath)
+	old, err := os.ReadFile(at)
+	require.NoError(t, err)
+	before, err := lineage.ParseKey(old)
+	require.NoError(t, err)
+	_, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	pem, err := lineage.EncodeKey(key)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(at, pem, 0o600))
+	card, err := lineage.NewCard(lineage.Signer{Key: key}.Public(), lineage.Signer{Key: before}.Public()).Encode()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, directory, lineage.CardPath), card, 0o644))
+	record(t, dir, "B", artifact.Report, "b")
+	for _, task := range []string{"A", "B"} {
+		require.Empty(t, check(t, dir, task).Failures)
+	}
 }
 
 func TestSecretsAreSaid(t *testing.T) {
