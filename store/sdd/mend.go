@@ -188,20 +188,23 @@ func (w *writer) rollForward(last lineage.Line) error {
 	return w.mendReceipt(last.Entry)
 }
 
-// discard takes away bytes whose line never came to be, and half-written files.
+// discard takes away bytes whose line never came to be, and a file that was being written.
 func (w *writer) discard() error {
-	_, err := w.root.Lstat(incoming)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	for name, what := range map[string]string{incoming: "an artifact", pending: "a file"} {
+		_, err := w.root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		step("remove " + name)
+		if err := w.root.Remove(name); err != nil {
+			return err
+		}
+		w.note("mended: %s of a recording that did not finish was taken away", what)
 	}
-	if err == nil {
-		step("remove " + incoming)
-		err = w.drop()
-	}
-	if err == nil {
-		w.note("mended: bytes of a recording that did not finish were taken away")
-	}
-	return err
+	return nil
 }
 
 // mendReceipt writes the receipt of the last line where it is missing or an earlier one's.

@@ -114,6 +114,30 @@ func TestRecordAndVerify(t *testing.T) {
 	require.Equal(t, fs.FileMode(0o600), info.Mode())
 }
 
+// TestTwoInstalls: other keys, another secret, another time; the same artifact, the same entry.
+func TestTwoInstalls(t *testing.T) {
+	t.Parallel()
+	one, other := t.TempDir(), t.TempDir()
+	install := func(dir, secret, data string) lineage.Entry {
+		place(t, dir, "out", data)
+		done, err := Record(t.Context(), Options{Workdir: dir, Secret: []byte(secret)}, "T", specOf(artifact.Dataset))
+		require.NoError(t, err)
+		return done.Entry
+	}
+	a, b := install(one, "", `{"a":1}`), install(other, "secret", "{ \"a\": 1.0 }\r\n")
+	require.Equal(t, a.ContentHash, b.ContentHash)
+	require.Equal(t, a.Hash(), b.Hash())
+	keyOf := func(dir string) string {
+		data, err := os.ReadFile(filepath.Join(dir, directory, lineage.KeyPath))
+		require.NoError(t, err)
+		return string(data)
+	}
+	require.NotEqual(t, keyOf(one), keyOf(other))
+	c := install(one, "", `{"a":2}`)
+	require.NotEqual(t, a.ContentHash, c.ContentHash)
+	require.NotEqual(t, a.Hash(), c.Hash())
+}
+
 func TestManyTasks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
