@@ -168,14 +168,7 @@ type control struct {
 }
 
 func (c *control) send(s *session, action workflow.ControlAction) error {
-	if err := checkID("task", c.Task); err != nil {
-		return err
-	}
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	task, err := r.Task(s.ctx, c.Task)
+	r, task, err := s.task(c.Task)
 	if err != nil {
 		return err
 	}

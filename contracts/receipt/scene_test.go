@@ -30,9 +30,10 @@ var (
 
 // scene is an acceptance in order, to be signed as it is or after something was changed.
 type scene struct {
-	contract workflow.Contract
-	verdict  workflow.Verdict
-	attempts []receipt.Attempt
+	contract  workflow.Contract
+	verdict   workflow.Verdict
+	attempts  []receipt.Attempt
+	entryHash string // of an artifact
 }
 
 func newScene() *scene {
@@ -76,7 +77,7 @@ func (s *scene) acceptance(t testing.TB) receipt.Acceptance {
 	require.NoError(t, err)
 	return receipt.Acceptance{
 		ReceiptID: "r1", AcceptedAt: noon, Server: receipt.Server{InstanceID: "i1", Resource: "https://countersign.test"}, WorkflowID: "w1",
-		Contract: contract, Verdict: verdict, Attempts: s.attempts,
+		Contract: contract, Verdict: verdict, Attempts: s.attempts, EntryHash: s.entryHash,
 	}
 }
 
