@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"countersign/contracts"
 	"countersign/contracts/lineage"
 )
 
@@ -51,7 +52,7 @@ type tree struct {
 func open(ctx context.Context, workdir string, lock int) (*tree, error) {
 	parent, err := os.OpenRoot(workdir)
 	if err != nil {
-		return nil, err
+		return nil, contracts.Invalid("workdir", "%v", err)
 	}
 	defer parent.Close()
 	info, err := parent.Lstat(directory)
@@ -61,7 +62,7 @@ func open(ctx context.Context, workdir string, lock int) (*tree, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is no directory of its own", directory)
+		return nil, contracts.Invalid("workdir", "its %s is no directory of its own", directory)
 	}
 	root, err := parent.OpenRoot(directory)
 	if err != nil {
@@ -89,14 +90,18 @@ func (t *tree) close() {
 // lockEvery is how often a taken lock is tried again.
 const lockEvery = 5 * time.Millisecond
 
-// flock waits for the lock until the context ends; the kernel lets go of it however the process ends.
+// flock waits for the lock until the context ends; the kernel lets go of it however the process ends. Who
+// only reads does without one where the file system has none.
 func flock(ctx context.Context, f *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		case errors.Is(err, syscall.EWOULDBLOCK), errors.Is(err, syscall.EINTR):
+		case how == syscall.LOCK_SH:
+			return nil
+		default:
 			return fmt.Errorf("lock %s: %w", directory, err)
 		}
 		select {

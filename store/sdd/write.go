@@ -37,7 +37,7 @@ func (t *tree) makeDirs(name string, mode fs.FileMode) error {
 			return err
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("%s/%s is no directory of its own", directory, at)
+			return unfit("%s/%s is no directory of its own", directory, at)
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func (t *tree) openRegular(name string, flags int) (*os.File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s/%s is no regular file", directory, name)
+		return nil, unfit("%s/%s is no regular file", directory, name)
 	}
 	return t.root.OpenFile(name, flags, 0)
 }
