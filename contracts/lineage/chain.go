@@ -15,8 +15,9 @@ var NoChain = strings.Repeat("0", 64)
 // Next is the chain value of a line: the lowercase hex SHA-256 over the ASCII of the previous line's chain
 // (NoChain before the first) followed by the line's entry_hash.
 func Next(chain, entryHash string) string {
-	sum := sha256.Sum256([]byte(chain + entryHash))
-	return hex.EncodeToString(sum[:])
+	var room [192]byte
+	sum := sha256.Sum256(append(append(room[:0], chain...), entryHash...))
+	return string(hex.AppendEncode(room[:0], sum[:]))
 }
 
 // OperatorHMAC is the lowercase hex HMAC-SHA256 of a chain value's ASCII, "" without a secret.

@@ -86,19 +86,21 @@ func HashOf(data []byte) string {
 
 // Path is the artefact_path: where a tree keeps the bytes, whatever the task's output path. Slashes,
 // relative to the workdir.
-func (e Entry) Path() string {
+func (e Entry) Path() string { return string(e.appendPath(nil)) }
+
+func (e Entry) appendPath(b []byte) []byte {
 	if e.Kind == Attachment {
-		return AttachmentPath(e.ContentHash)
+		return append(append(b, attachmentsPrefix...), strings.TrimPrefix(e.ContentHash, hashPrefix)...)
 	}
-	return ArtifactPath(e.TaskID)
+	return append(append(append(b, artifactsPrefix...), e.TaskID...), artifactSuffix...)
 }
 
 // ArtifactPath is the artefact_path of a task's entries. The task id must have passed CheckTaskID.
-func ArtifactPath(taskID string) string { return artifactsPrefix + taskID + artifactSuffix }
+func ArtifactPath(taskID string) string { return Entry{TaskID: taskID}.Path() }
 
 // AttachmentPath is the artefact_path of the attachment with a content hash.
 func AttachmentPath(contentHash string) string {
-	return attachmentsPrefix + strings.TrimPrefix(contentHash, hashPrefix)
+	return Entry{Kind: Attachment, ContentHash: contentHash}.Path()
 }
 
 const (
@@ -108,22 +110,27 @@ const (
 )
 
 // ToolCallID is "artifact:" and the task id, or "attachment:" and the hash's hex digits.
-func (e Entry) ToolCallID() string {
+func (e Entry) ToolCallID() string { return string(e.appendToolCallID(nil)) }
+
+func (e Entry) appendToolCallID(b []byte) []byte {
 	if e.Kind == Attachment {
-		return "attachment:" + strings.TrimPrefix(e.ContentHash, hashPrefix)
+		return append(append(b, "attachment:"...), strings.TrimPrefix(e.ContentHash, hashPrefix)...)
 	}
-	return "artifact:" + e.TaskID
+	return append(append(b, "artifact:"...), e.TaskID...)
 }
 
 // SpanID is the first 16 hex digits of the SHA-256 of the tool call id, followed for a task by ":" and
 // the kind.
-func (e Entry) SpanID() string {
-	text := e.ToolCallID()
+func (e Entry) SpanID() string { return string(e.appendSpanID(nil)) }
+
+func (e Entry) appendSpanID(b []byte) []byte {
+	var room [256]byte
+	text := e.appendToolCallID(room[:0])
 	if e.Kind != Attachment {
-		text += ":" + string(e.Kind)
+		text = append(append(text, ':'), e.Kind...)
 	}
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+	sum := sha256.Sum256(text)
+	return hex.AppendEncode(b, sum[:8])
 }
 
 // Body is the entry's RFC 8785 bytes: what is hashed and signed.
@@ -135,9 +142,9 @@ func (e Entry) Hash() string { return HashOf(e.Body()) }
 // render writes the entry as one object in RFC 8785 form: as a body, or as a line with chain and
 // operator_hmac. No value has a character that JSON escapes.
 func (e Entry) render(chain, hmac string, line bool) []byte {
-	b := make([]byte, 0, 640)
-	b = append(b, lineStart...)
-	b = append(append(append(b, e.Kind...), keyPath...), e.Path()...)
+	b := make([]byte, 0, 768)
+	b = append(append(append(b, lineStart...), e.Kind...), keyPath...)
+	b = e.appendPath(b)
 	if line {
 		b = append(append(b, keyChain...), chain...)
 	}
@@ -149,8 +156,8 @@ func (e Entry) render(chain, hmac string, line bool) []byte {
 	if e.Parent != "" {
 		b = append(append(append(b, '"'), e.Parent...), '"')
 	}
-	b = append(append(b, keySpan...), e.SpanID()...)
-	b = append(append(b, keyTool...), e.ToolCallID()...)
+	b = e.appendSpanID(append(b, keySpan...))
+	b = e.appendToolCallID(append(b, keyTool...))
 	return append(b, lineEnd...)
 }
 

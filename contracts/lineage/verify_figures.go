@@ -125,7 +125,7 @@ func (v *verification) bytesFault(r *record) string {
 	if path == r.want.ArtefactPath || !fs.ValidPath(path) {
 		return ""
 	}
-	f, err := openFile(v.tree, path)
+	f, _, err := openFile(v.tree, path)
 	if errors.Is(err, errMissing) {
 		return ""
 	}

@@ -39,7 +39,7 @@ var formatV2 = format{2, parseRecordV2, ParseReceipt, ParseCard, func(file strin
 // formatOf looks at the first line that says a version: v 1 when it says 1, else v 2, which the log then has
 // to be. It looks no further than the beginning of the file.
 func formatOf(tree fs.FS) format {
-	f, err := openFile(tree, LogPath)
+	f, _, err := openFile(tree, LogPath)
 	if err != nil {
 		return formatV2
 	}

@@ -47,7 +47,7 @@ func (r *record) isOf(task string) bool { return r.readable && r.want.TaskID == 
 // readLog goes through the whole log.
 func (v *verification) readLog() {
 	v.tip = EmptyTip()
-	f, err := openFile(v.tree, LogPath)
+	f, _, err := openFile(v.tree, LogPath)
 	if err != nil {
 		v.failures.add("%s: %s", LogPath, sentence(err))
 		return
@@ -122,11 +122,11 @@ func (v *verification) inOrder(r *record) {
 		r.faults = append(r.faults, v.order.place(r)...)
 		v.tip.Chain = r.chain
 	}
-	whose := ""
-	if r.readable && !r.isOf(v.task) {
-		whose = ", " + r.ofAnother(v.task)
-	}
 	for _, fault := range r.faults {
+		whose := ""
+		if r.readable && !r.isOf(v.task) {
+			whose = ", " + r.ofAnother(v.task)
+		}
 		v.failures.add("%s line %d%s: %s", LogPath, r.position, whose, fault)
 	}
 	if !r.readable {

@@ -60,7 +60,7 @@ func (v *verification) checkReceipt() {
 // that the receipt says; the receipt is held to the signed entry elsewhere.
 func (v *verification) readBytes() {
 	path := BytesPath(ArtifactPath(v.task))
-	f, err := openFile(v.tree, path)
+	f, _, err := openFile(v.tree, path)
 	if err != nil {
 		v.failures.add("%s: %s", path, sentence(err))
 		return
@@ -102,14 +102,14 @@ var (
 	errNotRegular = errors.New("is no regular file")
 )
 
-// openFile opens a regular file. The error is a sentence without a subject.
-func openFile(tree fs.FS, path string) (fs.File, error) {
-	f, err := tree.Open(path)
+// openFile opens a regular file and says how long it is. The error is a sentence without a subject.
+func openFile(tree fs.FS, path string) (f fs.File, size int64, err error) {
+	f, err = tree.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errMissing
+		return nil, 0, errMissing
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", err)
+		return nil, 0, fmt.Errorf("cannot be read: %w", err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -117,24 +117,24 @@ func openFile(tree fs.FS, path string) (fs.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, 0, err
 	}
-	return f, nil
+	return f, info.Size(), nil
 }
 
 // readSmall reads a whole file of at most limit bytes.
 func readSmall(tree fs.FS, path string, limit int64) ([]byte, error) {
-	f, err := openFile(tree, path)
+	f, size, err := openFile(tree, path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", err)
-	}
-	if int64(len(data)) > limit {
+	if size > limit {
 		return nil, fmt.Errorf("has more than %d bytes", limit)
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
 	return data, nil
 }
