@@ -30,6 +30,7 @@ const (
 	CodeWorkflowSuperseded  Code = "workflow_superseded"
 	CodeManagedByWorkflow   Code = "managed_by_workflow"
 	CodeArtifactMode        Code = "artifact_mode_required"
+	CodeArtifactRejected    Code = "artifact_rejected"
 	CodeAlreadyTerminal     Code = "already_terminal"
 	CodeNodeRevoked         Code = "node_revoked"
 	CodeNodePaused          Code = "node_paused"
