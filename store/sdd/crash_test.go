@@ -137,6 +137,36 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
+// TestKilledWhileMending: what one kill left, the next recorder is killed over, at every step of it.
+func TestKilledWhileMending(t *testing.T) {
+	t.Parallel()
+	for first := 1; ; first++ {
+		ran := false
+		for second := 1; ; second++ {
+			dir := t.TempDir()
+			record(t, dir, "T", artifact.Report, "old")
+			if !killedAt(t, dir, "T", "new", first) {
+				break
+			}
+			ran = true
+			if !killedAt(t, dir, "U", "u", second) {
+				break
+			}
+			record(t, dir, "T", artifact.Report, "new")
+			record(t, dir, "U", artifact.Report, "u")
+			for _, task := range []string{"T", "U"} {
+				require.Empty(t, check(t, dir, task).Failures, "steps %d and %d", first, second)
+			}
+			require.Empty(t, leftovers(t, dir))
+			require.Equal(t, 3, lines(t, dir))
+		}
+		if !ran {
+			require.Greater(t, first, 8)
+			return
+		}
+	}
+}
+
 func leftovers(t testing.TB, dir string) (left []string) {
 	for path := range state(t, dir) {
 		if strings.HasSuffix(path, pending) || strings.HasSuffix(path, incoming) {

@@ -190,7 +190,7 @@ func (w *writer) rollForward(last lineage.Line) error {
 
 // discard takes away bytes whose line never came to be, and a file that was being written.
 func (w *writer) discard() error {
-	for name, what := range map[string]string{incoming: "an artifact", pending: "a file"} {
+	for _, name := range []string{incoming, pending} {
 		_, err := w.root.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -202,7 +202,7 @@ func (w *writer) discard() error {
 		if err := w.root.Remove(name); err != nil {
 			return err
 		}
-		w.note("mended: %s of a recording that did not finish was taken away", what)
+		w.note("mended: %s/%s, left by a recording that did not finish, was taken away", directory, name)
 	}
 	return nil
 }

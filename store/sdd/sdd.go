@@ -70,6 +70,9 @@ func open(ctx context.Context, workdir string, lock int) (*tree, error) {
 	}
 	t := &tree{root: root}
 	if t.lock, err = root.Open("."); err == nil {
+		err = t.is(info)
+	}
+	if err == nil {
 		err = flock(ctx, t.lock, lock)
 	}
 	if err != nil {
@@ -77,6 +80,15 @@ func open(ctx context.Context, workdir string, lock int) (*tree, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// is makes sure that the directory was not swapped for another one since it was looked at.
+func (t *tree) is(looked fs.FileInfo) error {
+	info, err := t.lock.Stat()
+	if err == nil && !os.SameFile(info, looked) {
+		err = unfit("%s was replaced just now", directory)
+	}
+	return err
 }
 
 // close lets go of the lock.
