@@ -37,64 +37,6 @@ func TestATreeVerifies(t *testing.T) {
 	})
 }
 
-// others are bytes of other classes than b: its neighbour, its other case, and what ends lines and strings.
-func others(b byte) []byte {
-	all := []byte{b ^ 1, b ^ 0x20, '"', ' ', '\n', 0, 0xff}
-	return slices.DeleteFunc(slices.Compact(all), func(o byte) bool { return o == b })
-}
-
-// TestEveryByteCounts changes each byte of every file that a report's verification rests on.
-func TestEveryByteCounts(t *testing.T) {
-	t.Parallel()
-	tree := fiftyEntries(t, tamperSigner)
-	lines := bytes.SplitAfter(tree[lineage.LogPath].Data, []byte("\n"))
-	offset := func(n int) (at int) {
-		for _, line := range lines[:n] {
-			at += len(line)
-		}
-		return at
-	}
-	first, err := lineage.ParseLine(bytes.TrimSuffix(lines[0], []byte("\n")))
-	require.NoError(t, err)
-	type span struct{ from, to int }
-	spans := map[string]span{
-		"artifacts/RPT/artifact.bin":              {},
-		"artifacts/RPT/receipt.json":              {},
-		"artifacts/SRC/artifact.bin":              {},
-		lineage.HeadPath:                          {},
-		lineage.CardPath:                          {},
-		lineage.SidecarPath(first.Hash()):         {},
-		lineage.LogPath:                           {offset(0), offset(1)},
-		"30 " + lineage.LogPath:                   {offset(29), offset(30)},
-		"50 " + lineage.LogPath:                   {offset(49), offset(50)},
-		lineage.SidecarPath(hashOfLine(t, lines)): {},
-	}
-	for label, s := range spans {
-		t.Run(label, func(t *testing.T) {
-			t.Parallel()
-			name := label[strings.LastIndexByte(label, ' ')+1:]
-			data := tree[name].Data
-			if s.to == 0 {
-				s.to = len(data)
-			}
-			for at := s.from; at < s.to; at++ {
-				// Every class at every byte would take minutes; over neighbouring bytes all come by.
-				bad, all := bytes.Clone(data), others(data[at])
-				bad[at] = all[at%len(all)]
-				result := verify(t, with(tree, map[string][]byte{name: bad}), "RPT", tamperSigner.Secret)
-				require.False(t, result.OK, "byte %d of %s from %q to %q", at, name, data[at], bad[at])
-			}
-		})
-	}
-}
-
-// hashOfLine is the entry_hash of the last line.
-func hashOfLine(t *testing.T, lines [][]byte) string {
-	line, err := lineage.ParseLine(bytes.TrimSuffix(lines[49], []byte("\n")))
-	require.NoError(t, err)
-	return line.Hash()
-}
-
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	tree := fiftyEntries(t, tamperSigner)
