@@ -20,7 +20,7 @@ type Options struct {
 }
 
 // noteNoSecret is said when the seals cannot be checked.
-const noteNoSecret = "no operator secret was given: the operator HMAC was not checked"
+const noteNoSecret = "no operator secret was given: the operator HMAC check was skipped"
 
 // Verify checks a task's artifact in a .sdd tree (seed, section "bernstein artifact verify"): the bytes
 // against the receipt and the signed entry, and the whole log, of every task: form, chain, parents, seals,
