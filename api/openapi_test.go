@@ -141,6 +141,9 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	d := newDescribed(t, c.Stack)
 	d.goodCalls()
 	d.goodCatalogCalls(c)
+	for _, v := range dispatchVectors(t) {
+		d.ok("POST", "/v1/worker-dispatch/evaluate", []byte(v.Input))
+	}
 	d.badCalls()
 	door := newDoor(t)
 	for _, r := range door.api.Routes() {
