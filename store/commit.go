@@ -89,6 +89,7 @@ type commit struct {
 	signing       signingKey
 	server        receipt.Server
 	contractBytes []byte
+	settled       []workflow.DispatchRecord
 }
 
 func (k *commit) run(ctx context.Context) error {
@@ -220,9 +221,13 @@ func (k *commit) lock(ctx context.Context) (workflow.State, error) {
 				QueryRow(func(row pgx.Row) error { return row.Scan(&k.facts.SessionSeen) })
 		}
 		queueFollowUpConflict(b, k.frozen.TaskID, e.FollowUps(k.frozen.TaskID), &k.facts.FollowUpConflict)
-		if e.State == workflow.EventCompleted {
-			b.Queue(`SELECT contract FROM revisions WHERE workflow_id = $1`, k.workflowID).QueryRow(k.contract)
-		}
+	}
+	if e := k.facts.Event; k.frozen.WorkerDispatch || (e != nil && e.State == workflow.EventCompleted) {
+		b.Queue(`SELECT contract FROM revisions WHERE workflow_id = $1`, k.workflowID).QueryRow(k.contract)
+	}
+	if k.frozen.WorkerDispatch {
+		k.queueReported(b)
+		k.queueSettled(b)
 	}
 	if k.command.Kind == workflow.CommandClaim {
 		b.Queue(`SELECT nextval('fencing_tokens')`).QueryRow(func(row pgx.Row) error { return row.Scan(&k.facts.Fresh.FencingToken) })

@@ -61,6 +61,7 @@ var nextActions = map[Reason]string{
 	ReasonVerdictInvalid:             "Update the node or the verifier's profile: its verdict fits no criterion list. Then dispatch a new revision.",
 	ReasonNodeRevoked:                "Enroll or choose another node and dispatch a new revision.",
 	ReasonAuthorityRevoked:           "Give the node its token, project or account back, or choose another, and dispatch a new revision.",
+	ReasonWorkerDispatch:             "Read the reason codes with workflow get, mend what they name, and dispatch a new revision.",
 	ReasonOrchestrationLost:          "See who terminated the workflow in Temporal, then dispatch a new revision.",
 }
 

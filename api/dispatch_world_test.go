@@ -1,0 +1,188 @@
+// A revision that the worker dispatch capability contract binds, and what its node reports when all is
+// in order.
+
+package api_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"countersign/api/apitest"
+	"countersign/contracts/capability"
+	"countersign/contracts/workflow"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	digestA = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+	digestB = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d"
+
+	greetingSurface = "repo:greeting.txt:create"
+	readmeSurface   = "repo:README.md:write"
+)
+
+// workerDispatch lets a worker write two files, on a receipt that is fresh for d.
+func workerDispatch(d time.Duration) *workflow.WorkerDispatch {
+	now := time.Now()
+	surfaces := []string{greetingSurface, readmeSurface}
+	return &workflow.WorkerDispatch{
+		Contract: capability.Version,
+		Request: workflow.WorkerRequest{
+			WorkerDispatchAuthorization: capability.Authorized, ProviderTrustDomain: capability.DomainHostNative,
+			RestrictedReadAuthorization: capability.AuthorizationNotNeeded, DataEgressAuthorization: capability.AuthorizationNotNeeded,
+			CredentialUseAuthorization: capability.AuthorizationNotNeeded, ExternalCommunicationAuthorization: capability.AuthorizationNotNeeded,
+			IntentLabels: []string{"implement"}, DesiredConcurrency: capability.ParallelismSerial,
+			ContextIsolationNeed: capability.IsolationPreferred, ModelSelectionNeed: capability.ModelInheritedOK,
+			MutationScope: capability.MutationScoped, MutationAuthorizationRef: ptr("scope/task.json"), AllowedMutationSurfaces: surfaces,
+			InputRefs: []string{"task"}, OutputContract: "worker-completion/v1", StopCondition: "One result, then stop.",
+		},
+		AuthorizationReceipts: []workflow.AuthorizationReceipt{
+			{Authorization: "worker_dispatch_authorization", Ref: "decision/7", Basis: "The owner decided it."},
+		},
+		ScopeReceipts: map[string]workflow.ScopeReceipt{"scope/task.json": {
+			AuthorityOrigin: "current-task:greeting", CapturedAt: now.Add(-time.Hour).UTC().Format(time.RFC3339Nano),
+			FreshnessExpiresAt: now.Add(d).UTC().Format(time.RFC3339Nano), AllowedMutationSurfaces: surfaces,
+		}},
+		Packet: capability.Packet{Minimized: true, Allowlisted: true, SecretRedacted: true},
+		Policy: workflow.DispatchPolicy{MaxCapacityAttempts: ptr(3)},
+	}
+}
+
+// bound is a stack with one dispatch under the contract.
+type bound struct {
+	*apitest.Stack
+	t    testing.TB
+	spec workflow.Spec
+	held *apitest.Held // of the verification
+	workflow.Detail
+}
+
+// newBound dispatches after the changes were made to the dispatch.
+func newBound(t testing.TB, o apitest.Options, changes ...func(*workflow.WorkerDispatch)) *bound {
+	t.Helper()
+	s := apitest.New(t, o)
+	b := &bound{Stack: s, t: t, spec: s.Spec(s.AddTask(t))}
+	b.spec.WorkerDispatch = workerDispatch(time.Hour)
+	for _, change := range changes {
+		change(b.spec.WorkerDispatch)
+	}
+	b.Detail = s.DispatchSpec(b.spec)
+	return b
+}
+
+// now reads the revision again.
+func (b *bound) now() workflow.Detail {
+	b.t.Helper()
+	return b.Stack.Detail(b.TaskID)
+}
+
+// report is one that lets the attempt go on.
+func report(changes ...func(*capability.Report)) workflow.Event {
+	quoted := capability.Quote(map[string]string{"name": "worker", "description": "Runs one packet to its end."}).Candidate("worker")
+	quoted.PromptLikeDirective = ptr(false)
+	quoted.Eligibility = capability.Eligibility{
+		SelfContainedPacket: ptr(true), BoundedStop: ptr(true), MutationScopeExpressible: ptr(true), ReadableOutput: ptr(true), NoHostMapping: ptr(true),
+	}
+	r := &capability.Report{
+		SessionIdentity: capability.SessionIdentity{Host: "host", HostVersion: "1.0", Tool: "worker", ToolVersion: "2.0", Contract: capability.Version},
+		CapturedAt:      time.Now().UTC().Format(time.RFC3339Nano),
+		Discovery: &capability.Discovery{
+			Surface: capability.DiscoveryPresent, CaptureMethod: capability.CaptureStartupRegistration,
+			SchemaCompleteness: capability.CompletenessConfirmed, CompletenessBasis: ptr("the host registers one tool"),
+			Candidates: []capability.Candidate{quoted},
+		},
+		CapabilityFacts: capability.CapabilityFacts{
+			WorkerContextIsolation: capability.IsolationIsolated, WorkerModelOverride: capability.Supported, WorkerBoundedParallelism: capability.Unsupported,
+		},
+		Capacity: capability.CapacityAvailable,
+	}
+	for _, change := range changes {
+		change(r)
+	}
+	return workflow.Event{State: workflow.EventPreparing, CapabilityReport: r}
+}
+
+func noCapacity(r *capability.Report) { r.Capacity = capability.CapacityLimited }
+
+// started is the running event with the look before the call.
+func started(h *apitest.Held) workflow.Event {
+	return workflow.Event{State: workflow.EventRunning, ProviderSessionID: &h.Session, PreObservation: &workflow.StateObservation{
+		Source: capability.ObservedByCaller, StateRef: "git:before", StateSHA256: digestA, ObservedAt: time.Now(),
+	}}
+}
+
+// seen completes a terminal event with what a node in order saw of the call: the named surfaces changed
+// and nothing else.
+func seen(e workflow.Event, changed ...string) workflow.Event {
+	e.Live = &workflow.LiveFacts{
+		CallStatus: capability.CallSucceeded, ObservedContextIsolation: capability.IsolationIsolated, ObservedModelSelection: capability.ModelInherited,
+		ObservedParallelism: capability.ParallelismSerial, OutputValidation: capability.OutputPassed,
+	}
+	e.PostObservation = &workflow.ChangeObservation{
+		StateObservation: workflow.StateObservation{Source: capability.ObservedByCaller, StateRef: "git:after", StateSHA256: digestA, ObservedAt: time.Now()},
+		ObservedSurfaces: []string{greetingSurface, readmeSurface}, ChangedSurfaces: []workflow.SurfaceChange{},
+	}
+	for _, surface := range changed {
+		e.PostObservation.StateSHA256 = digestB
+		e.PostObservation.ChangedSurfaces = append(e.PostObservation.ChangedSurfaces, workflow.SurfaceChange{Surface: surface, RunOwned: ptr(true)})
+	}
+	return e
+}
+
+// run claims what is offered and takes it to running.
+func (b *bound) run() *apitest.Held {
+	b.t.Helper()
+	h := b.Claim()
+	a := apitest.Into[workflow.EventAnswer](b.t, http.StatusOK, h.Event(report()))
+	require.Equal(b.t, capability.ActionAttempt, a.Decision.Action)
+	apitest.Into[workflow.EventAnswer](b.t, http.StatusOK, h.Event(started(h)))
+	return h
+}
+
+// end sends an attempt's terminal event.
+func (b *bound) end(h *apitest.Held, e workflow.Event) workflow.EventAnswer {
+	b.t.Helper()
+	return apitest.Into[workflow.EventAnswer](b.t, http.StatusOK, h.Event(e))
+}
+
+// work makes a candidate in order.
+func (b *bound) work() {
+	b.t.Helper()
+	h := b.run()
+	require.Equal(b.t, workflow.PhaseAwaitingVerification, b.end(h, seen(h.Completed(candidate), greetingSurface)).WorkflowPhase)
+}
+
+// judged is a verifier's terminal event in order, failing the criteria named.
+func judged(h *apitest.Held, failing ...string) workflow.Event {
+	e := seen(h.Completed(*h.Plan.Workflow.CandidateCommit))
+	e.PostObservation.ObservedSurfaces = nil
+	e.Verdict = h.Verdict(failing...)
+	return e
+}
+
+// attempt is the nth attempt's last decision.
+func (b *bound) decision(n int) workflow.DispatchRecord {
+	b.t.Helper()
+	d := b.now()
+	require.Greater(b.t, len(d.Attempts), n)
+	require.NotNil(b.t, d.Attempts[n].WorkerDispatch)
+	return *d.Attempts[n].WorkerDispatch
+}
+
+// sound checks the database's invariants.
+func (b *bound) sound() {
+	b.t.Helper()
+	findings, err := b.Store.Fsck(b.t.Context())
+	require.NoError(b.t, err)
+	require.Empty(b.t, findings)
+}
+
+// verifier claims the verification and takes it to running.
+func (b *bound) verifier() *apitest.Held {
+	b.t.Helper()
+	b.held = b.run()
+	require.Equal(b.t, workflow.PurposeVerify, b.held.Plan.Workflow.Purpose)
+	return b.held
+}
