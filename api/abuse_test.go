@@ -53,8 +53,9 @@ func TestADeclarationThatDoesNotHoldIsRefusedAtOnce(t *testing.T) {
 	}
 	task := apitest.Into[workflow.Task](t, http.StatusCreated, s.Operator("POST", "/v1/tasks",
 		workflow.CreateTask{WriteContext: s.WriteContext(), Title: "t", Goal: "g", ArtifactSpec: []byte(`{"kind":"report","output_path":"r.md"}`)}))
-	apitest.Refused(t, http.StatusConflict, contracts.CodeArtifactMode,
-		s.Operator("POST", "/v1/workflows", workflow.DispatchRequest{Spec: s.Spec(task), WriteContext: s.WriteContext()}))
+	// A word is no report: such a task completes by its artifact alone.
+	apitest.Refused(t, http.StatusConflict, contracts.CodeArtifactMode, s.Operator("POST", "/v1/tasks/"+task.ID+"/complete",
+		workflow.CompleteTask{WriteContext: s.WriteContext(), ExpectedVersion: 1, ResultSummary: ptr("done")}))
 }
 
 func TestATokenDoesNotOutliveTheOneThatMadeIt(t *testing.T) {

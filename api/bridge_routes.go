@@ -28,6 +28,9 @@ func (a *API) bridgeRoutes() []Route {
 		writing(http.MethodPost, execution+"renew", workflow.ScopeBridge, http.StatusOK, a.renew),
 		writingAs(workflow.DecodeEvent, http.MethodPost, execution+"events", workflow.ScopeBridge, http.StatusOK, a.event),
 		writing(http.MethodPost, execution+"stopped", workflow.ScopeBridge, http.StatusOK, a.stopped),
+		uploading(http.MethodPut, execution+"artifact", workflow.ScopeBridge, http.StatusOK, a.uploadArtifact),
+		downloading(execution+"candidate", workflow.ScopeBridge, a.candidate),
+		uploading(http.MethodPost, execution+"attachments", workflow.ScopeBridge, http.StatusCreated, a.attachFor),
 		reading(http.MethodGet, "/bridge/v1/tasks/{id}/workflow", workflow.ScopeBridge, historyPage, a.taskWorkflow),
 	}
 }
@@ -82,7 +85,7 @@ func (a *API) claim(c *call, body workflow.ClaimRequest) (workflow.ClaimAnswer, 
 		return a.claimed(c, e)
 	}
 	// Nothing begins whose verdict would have to wait for a signature.
-	if err := a.store.SignerReady(c); err != nil {
+	if err := a.store.SignerReadyFor(c, e.ArtifactKind); err != nil {
 		return workflow.ClaimAnswer{}, err
 	}
 	if e.Paused {

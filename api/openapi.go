@@ -147,7 +147,9 @@ func (a *API) describe() *document {
 	// A type that is both read and sent is named for its readers.
 	answers := make([]*schema.Schema, len(routes))
 	for i, r := range routes {
-		answers[i] = g.Of(r.Answer, schema.Answer)
+		if r.Answer != nil {
+			answers[i] = g.Of(r.Answer, schema.Answer)
+		}
 	}
 	problems := g.Of(reflect.TypeFor[problem](), schema.Answer)
 	ready := g.Of(reflect.TypeFor[readiness](), schema.Answer)
@@ -190,6 +192,9 @@ func describeRoute(g *schema.Generator, r Route, answer *schema.Schema) *operati
 		OperationID: named.id, Tags: []string{tagOf(r)}, Summary: named.summary, Security: []map[string]scopes{},
 		Responses: map[string]*response{strconv.Itoa(r.Status): {Description: "Done.", Content: map[string]media{mediaJSON: {answer}}}},
 	}
+	if r.Answer == nil {
+		o.Responses[strconv.Itoa(r.Status)] = &response{Description: "The bytes.", Content: rawBytes}
+	}
 	if r.Replays {
 		o.Responses["200"] = &response{Description: "Done before: the same call again.", Content: map[string]media{mediaJSON: {answer}}}
 	}
@@ -203,6 +208,13 @@ func describeRoute(g *schema.Generator, r Route, answer *schema.Schema) *operati
 	}
 	for _, p := range r.Query {
 		o.Parameters = append(o.Parameters, parameter{Name: p.Name, In: "query", Required: p.Required, Schema: p.schema()})
+	}
+	if r.Fenced {
+		o.Parameters = append(o.Parameters, fenceParameters...)
+	}
+	if r.Upload > 0 {
+		o.RequestBody = &requestBody{Required: true, Content: rawBytes}
+		refusals = append(refusals, http.StatusBadRequest, http.StatusRequestEntityTooLarge)
 	}
 	if r.Body != nil {
 		o.RequestBody = &requestBody{Required: !r.BodyOptional, Content: map[string]media{mediaJSON: {g.Of(r.Body, schema.Body)}}}

@@ -56,11 +56,20 @@ func newDescribed(t testing.TB, s *apitest.Stack) *described {
 func (d *described) call(method, path, token string, body any) apitest.Answer {
 	d.t.Helper()
 	a := apitest.Call(d.t, method, d.URL, path, token, body)
-	d.hold(method, path, token, body, a)
+	d.hold(method, path, http.Header{"Content-Type": {"application/json"}}, body, a)
 	return a
 }
 
-func (d *described) hold(method, path, token string, body any, a apitest.Answer) {
+// bytes is call for the routes of raw bytes.
+func (d *described) bytes(method, path string, header http.Header, token, body string) apitest.Answer {
+	d.t.Helper()
+	header.Set("Content-Type", "application/octet-stream")
+	a := apitest.CallWith(d.t, method, d.URL, path, token, header, strings.NewReader(body))
+	d.hold(method, path, header, []byte(body), a)
+	return a
+}
+
+func (d *described) hold(method, path string, header http.Header, body any, a apitest.Answer) {
 	d.t.Helper()
 	var content io.Reader = http.NoBody
 	if body != nil {
@@ -75,7 +84,7 @@ func (d *described) hold(method, path, token string, body any, a apitest.Answer)
 	r, err := http.NewRequestWithContext(d.t.Context(), method, d.URL+path, content)
 	require.NoError(d.t, err)
 	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
+		r.Header = header
 	}
 	route, params, err := d.router.FindRoute(r)
 	require.NoError(d.t, err, "%s %s", method, path)
@@ -140,6 +149,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	c := newCatalog(t, nil)
 	d := newDescribed(t, c.Stack)
 	d.goodCalls()
+	d.goodArtifactCalls()
 	d.goodCatalogCalls(c)
 	for _, v := range dispatchVectors(t) {
 		d.ok("POST", "/v1/worker-dispatch/evaluate", []byte(v.Input))
@@ -259,6 +269,32 @@ func (d *described) goodCatalogCalls(c *catalog) {
 	require.Equal(d.t, 409, d.call("POST", "/v1/workflows/catalog", d.OwnerToken, request).Status)
 }
 
+// goodArtifactCalls take a task that produces an artifact to its verification.
+func (d *described) goodArtifactCalls() {
+	wc := d.WriteContext()
+	task := apitest.Into[workflow.Task](d.t, 201, d.call("POST", "/v1/tasks", d.OwnerToken, workflow.CreateTask{
+		WriteContext: wc, Title: "t", Goal: "g", ArtifactSpec: []byte(`{"kind":"report","output_path":"r.md"}`),
+	}))
+	d.ok("POST", "/v1/workflows", workflow.DispatchRequest{Spec: d.Spec(task), WriteContext: wc})
+	d.attempt(func(h *apitest.Held) workflow.Event {
+		up := apitest.Into[workflow.Upload](d.t, 200, d.bytes("PUT", "/bridge/v1/executions/"+h.ExecutionID+"/artifact", h.FenceHeader(), d.NodeToken, "All is well.\n"))
+		return h.Produced(up.ContentHash)
+	})
+	d.attempt(func(h *apitest.Held) workflow.Event {
+		require.Equal(d.t, 200, d.bytes("GET", "/bridge/v1/executions/"+h.ExecutionID+"/candidate", h.FenceHeader(), d.NodeToken, "").Status)
+		e := h.Produced(*h.Plan.Workflow.CandidateHash)
+		require.Equal(d.t, 201, d.bytes("POST", "/bridge/v1/executions/"+h.ExecutionID+"/attachments", h.FenceHeader(), d.NodeToken, "seen").Status)
+		e.Verdict = h.Verdict()
+		return e
+	})
+	require.Equal(d.t, 201, d.bytes("POST", "/v1/projects/"+d.Project.ID+"/attachments", http.Header{}, d.OwnerToken, "numbers").Status)
+	for _, path := range []string{"/workflow", "/receipt"} {
+		d.ok("GET", "/v1/tasks/"+task.ID+path, nil)
+	}
+	d.ok("GET", "/v1/projects/"+d.Project.ID+"/lineage", nil)
+	require.Equal(d.t, 200, d.bytes("GET", "/v1/tasks/"+task.ID+"/artifact", http.Header{}, d.OwnerToken, "").Status)
+}
+
 // attempt plays one attempt of the scene's node to the end that last makes of it.
 func (d *described) attempt(last func(*apitest.Held) workflow.Event) {
 	t := d.t
@@ -269,7 +305,12 @@ func (d *described) attempt(last func(*apitest.Held) workflow.Event) {
 	a := d.call("POST", at+"/claim", d.NodeToken, claim)
 	h := &apitest.Held{ClaimAnswer: apitest.Into[workflow.ClaimAnswer](t, 200, a), Session: uuid.NewString()}
 	d.as(d.NodeToken, "POST", at+"/renew", h.Fence())
-	for i, e := range []workflow.Event{{State: workflow.EventPreparing}, {State: workflow.EventRunning, ProviderSessionID: &h.Session}, last(h)} {
+	running := func(*apitest.Held) workflow.Event {
+		return workflow.Event{State: workflow.EventRunning, ProviderSessionID: &h.Session}
+	}
+	preparing := func(*apitest.Held) workflow.Event { return workflow.Event{State: workflow.EventPreparing} }
+	for i, event := range []func(*apitest.Held) workflow.Event{preparing, running, last} {
+		e := event(h)
 		e.Fence, e.Sequence = h.Fence(), i+1
 		if e.State == workflow.EventFailed {
 			e.ProviderSessionID = &h.Session
@@ -302,6 +343,9 @@ func (d *described) badCalls() {
 			}
 			for _, body := range []string{`{`, `[]`, `{"nonsense":1}`, `{}`, `{"write_context":null}`} {
 				d.call(method, at, token, []byte(body))
+			}
+			if o.RequestBody.Value.Content.Get("application/octet-stream") != nil {
+				continue
 			}
 			require.Equal(d.t, 413, d.call(method, at, token, bytes.Repeat([]byte(" "), 1<<20+1)).Status)
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"countersign/contracts"
+	"countersign/contracts/artifact"
 	"countersign/store"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,6 +49,7 @@ var problems = map[contracts.Code]statusTitle{
 	contracts.CodeUnsupportedMedia:      {http.StatusUnsupportedMediaType, "The body must be application/json"},
 	contracts.CodeInvalid:               {http.StatusUnprocessableEntity, "The request is not valid"},
 	contracts.CodeContractViolation:     {http.StatusUnprocessableEntity, "The payload violates its contract"},
+	artifact.CodeRejected:               {http.StatusUnprocessableEntity, "The bytes are no artifact"},
 	contracts.CodeRateLimited:           {http.StatusTooManyRequests, "Too many calls"},
 	contracts.CodeUnavailable:           {http.StatusServiceUnavailable, "Not available at the moment"},
 	contracts.CodeInternal:              {http.StatusInternalServerError, "The server failed"},

@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -31,7 +32,12 @@ type Route struct {
 	// Body is the type of the JSON body, nil for none; BodyOptional lets it be absent.
 	Body         reflect.Type
 	BodyOptional bool
-	// Answer is the type of the answer, Status its HTTP status; a handler may choose 200 instead.
+	// Upload is how large a body of raw bytes may be; 0 for no such body.
+	Upload int64
+	// Fenced says that the proof of a held lease comes in headers, for the body has no room for it.
+	Fenced bool
+	// Answer is the type of the answer, nil for raw bytes; Status its HTTP status; a handler may choose
+	// 200 instead.
 	Answer reflect.Type
 	Status int
 	// Replays says that the same call again is answered with 200.
@@ -50,7 +56,9 @@ type call struct {
 	context.Context
 	who    store.Identity
 	query  query
-	raw    []byte // the body as sent
+	raw    []byte         // the body as sent
+	upload io.Reader      // the body of an upload
+	fence  workflow.Fence // of a fenced route
 	status int
 	gin    *gin.Context
 }
@@ -120,7 +128,9 @@ func (a *API) serve(r Route) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		c := &call{gin: g, status: r.Status}
 		answer, err := a.run(c, r)
-		if err == nil {
+		if content, ok := answer.(content); ok && err == nil {
+			err = writeBytes(g, content)
+		} else if err == nil {
 			err = writeJSON(g, c.status, mediaJSON, answer)
 		}
 		if err != nil {
@@ -135,6 +145,14 @@ func (a *API) run(c *call, r Route) (_ any, err error) {
 		if err := a.authorise(c, r); err != nil {
 			return nil, err
 		}
+	}
+	if r.Fenced {
+		if c.fence, err = fenceOf(c.gin.Request.Header); err != nil {
+			return nil, err
+		}
+	}
+	if r.Upload > 0 {
+		c.upload = openUpload(c.gin, r.Upload)
 	}
 	if r.Body != nil {
 		if c.raw, err = readBody(c.gin, r.BodyOptional, maxBody); err != nil {

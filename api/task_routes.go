@@ -3,6 +3,7 @@
 package api
 
 import (
+	"math"
 	"net/http"
 
 	"countersign/contracts/canonjson"
@@ -31,6 +32,11 @@ func (a *API) taskRoutes() []Route {
 		writing(http.MethodPatch, "/v1/tasks/{id}", workflow.ScopeTasksWrite, http.StatusOK, a.patchTask),
 		writingAs(workflow.DecodeCompletion, http.MethodPost, "/v1/tasks/{id}/complete", workflow.ScopeTasksWrite, http.StatusOK, a.completeTask),
 		reading(http.MethodGet, "/v1/tasks/{id}/receipt", workflow.ScopeTasksRead, nil, a.receipt),
+		downloading("/v1/tasks/{id}/artifact", workflow.ScopeTasksRead, a.artifact),
+		uploading(http.MethodPost, "/v1/projects/{id}/attachments", workflow.ScopeTasksWrite, http.StatusCreated, a.attach),
+		reading(http.MethodGet, "/v1/projects/{id}/lineage", workflow.ScopeTasksRead, []Param{
+			{Name: "after", Integer: true, Max: math.MaxInt32}, {Name: "limit", Integer: true, Min: 1, Max: 1000, Default: 1000},
+		}, a.lineage),
 		reading(http.MethodGet, "/v1/tasks/{id}/ledger", workflow.ScopeTasksRead, historyPage, a.ledger),
 		reading(http.MethodGet, "/v1/inbox", workflow.ScopeTasksRead, []Param{{Name: "limit", Integer: true, Min: 1, Max: 500, Default: 100}}, a.inbox),
 	}

@@ -221,6 +221,9 @@ func (k *commit) lock(ctx context.Context) (workflow.State, error) {
 				QueryRow(func(row pgx.Row) error { return row.Scan(&k.facts.SessionSeen) })
 		}
 		queueFollowUpConflict(b, k.frozen.TaskID, e.FollowUps(k.frozen.TaskID), &k.facts.FollowUpConflict)
+		if e.State == workflow.EventCompleted && k.purpose == workflow.PurposeWork {
+			queueUpload(b, k.command.ExecutionID, &k.facts.Upload)
+		}
 	}
 	if e := k.facts.Event; k.frozen.WorkerDispatch || (e != nil && e.State == workflow.EventCompleted) {
 		b.Queue(`SELECT contract FROM revisions WHERE workflow_id = $1`, k.workflowID).QueryRow(k.contract)

@@ -21,6 +21,10 @@ type commandTag = pgconn.CommandTag
 // write stores the decision in one round trip. The old execution ends before the next is inserted,
 // for both want the node's slot.
 func (k *commit) write(ctx context.Context, before workflow.State, d workflow.Decision) error {
+	entryHash, err := k.recordArtifact(ctx, d)
+	if err != nil {
+		return err
+	}
 	b := &pgx.Batch{}
 	if err := k.queueHistory(b, d); err != nil {
 		return err
@@ -43,7 +47,7 @@ func (k *commit) write(ctx context.Context, before workflow.State, d workflow.De
 		return err
 	}
 	if d.Accepted != nil {
-		if err := k.queueAcceptance(b, d); err != nil {
+		if err := k.queueAcceptance(b, d, entryHash); err != nil {
 			return err
 		}
 	}
@@ -92,8 +96,9 @@ func (k *commit) queueEnded(b *pgx.Batch, d workflow.Decision) {
 		completed = d.Payload.Normalised
 	}
 	b.Queue(`UPDATE executions SET state = 'ended', phase = $2, outcome = $3, reason = nullif($4, ''), ended_at = $5,
-			result_commit = nullif($6, ''), evidence_path = nullif($7, ''), result_summary = $8, completion = $9 WHERE id = $1`,
-		ended.ExecutionID, ended.Phase, ended.Outcome, ended.Reason, d.Step.At, result.ResultCommit, result.EvidencePath, summary, completed)
+			result_commit = nullif($6, ''), evidence_path = nullif($7, ''), result_summary = $8, completion = $9,
+			artifact_hash = nullif($10, '') WHERE id = $1`,
+		ended.ExecutionID, ended.Phase, ended.Outcome, ended.Reason, d.Step.At, result.ResultCommit, result.EvidencePath, summary, completed, result.ArtifactHash)
 }
 
 // queueActive inserts a new offer or writes what the step changed of the attempt. Expiry is written
@@ -143,9 +148,9 @@ func (k *commit) queueRevision(b *pgx.Batch, d workflow.Decision) error {
 	}
 	b.Queue(`UPDATE revisions SET phase = $2, reason = nullif($3, ''), candidate_commit = nullif($4, ''), worker_execution_id = nullif($5, ''),
 			work_attempts = $6, feedback = coalesce($7, feedback), receipt_id = nullif($8, ''), updated_at = $9, ended_at = $10,
-			refusal = coalesce($11, refusal) WHERE workflow_id = $1`,
+			refusal = coalesce($11, refusal), candidate_hash = nullif($12, '') WHERE workflow_id = $1`,
 		k.workflowID, step.Phase, step.Reason, step.CandidateCommit, step.WorkerExecutionID, step.WorkAttempts, feedback,
-		step.ReceiptID, step.At, ended, refusal)
+		step.ReceiptID, step.At, ended, refusal, step.CandidateHash)
 	return nil
 }
 

@@ -63,6 +63,7 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 		contract   []byte
 		runID      *string
 		executions []executionRow
+		uploads    = map[string]*workflow.Upload{}
 		now        time.Time
 		visible    bool
 		records    []workflow.DispatchRecord
@@ -97,6 +98,17 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 	})
 	b.Queue(`SELECT `+dispatchColumns+` FROM revisions r`+joinDispatch+` WHERE r.workflow_id = $1`, workflowID).
 		QueryRow(func(row pgx.Row) error { return row.Scan(summary.targets()...) })
+	b.Queue(`SELECT u.execution_id, u.upload FROM uploads u JOIN executions e ON e.id = u.execution_id WHERE e.workflow_id = $1`, workflowID).Query(func(rows pgx.Rows) error {
+		var (
+			id   string
+			data []byte
+		)
+		_, err := pgx.ForEachRow(rows, []any{&id, &data}, func() (err error) {
+			uploads[id], err = scanUpload(data)
+			return err
+		})
+		return err
+	})
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return d, err
 	}
@@ -105,6 +117,7 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 	}
 	d.WorkflowID, d.TaskID, d.Revision, d.ContractDigest = r.WorkflowID, r.TaskID, r.Number, r.ContractDigest
 	d.Contract, d.Phase, d.CandidateCommit = jsontext.Value(contract), current.Phase, optional(current.CandidateCommit)
+	d.CandidateHash = optional(current.CandidateHash)
 	d.Reason, d.ReceiptID = optional(workflow.Reason(current.Reason)), optional(current.ReceiptID)
 	d.Feedback = []workflow.CriterionFeedback{}
 	if err := json.Unmarshal(current.Feedback, &d.Feedback); err != nil {
@@ -116,6 +129,7 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 		if i := slices.IndexFunc(records, func(r workflow.DispatchRecord) bool { return r.ExecutionID == e.ID }); i >= 0 {
 			view.WorkerDispatch = &records[i]
 		}
+		view.Artifact = uploads[e.ID]
 		d.Attempts = append(d.Attempts, view)
 		if e.State != "ended" {
 			d.ActiveAttempt = &d.Attempts[len(d.Attempts)-1]
@@ -148,10 +162,10 @@ func (r executionRow) view(now time.Time) workflow.AttemptView {
 // TaskReceipt is the acceptance receipt of a task, for a user who is in its project.
 func (s *Store) TaskReceipt(ctx context.Context, who Identity, taskID string) (workflow.Receipt, error) {
 	var r workflow.Receipt
-	err := s.pool.QueryRow(ctx, `SELECT c.receipt_id, c.task_id, c.workflow_id, c.contract_digest, c.candidate_commit, c.accepted_at, c.envelope
+	err := s.pool.QueryRow(ctx, `SELECT c.receipt_id, c.task_id, c.workflow_id, c.contract_digest, c.candidate_commit, c.candidate_hash, c.entry_hash, c.accepted_at, c.envelope
 		FROM receipts c JOIN tasks t ON t.id = c.task_id JOIN members m ON m.project_id = t.project_id
 		WHERE c.task_id = $1 AND m.user_name = $2 AND m.status = 'active'`, taskID, who.User).
-		Scan(&r.ReceiptID, &r.TaskID, &r.WorkflowID, &r.ContractDigest, &r.CandidateCommit, &r.AcceptedAt, (*[]byte)(&r.Envelope))
+		Scan(&r.ReceiptID, &r.TaskID, &r.WorkflowID, &r.ContractDigest, &r.CandidateCommit, &r.CandidateHash, &r.EntryHash, &r.AcceptedAt, (*[]byte)(&r.Envelope))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, notFound("receipt")
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"countersign/contracts"
-	"countersign/contracts/artifact"
 	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 
@@ -82,7 +81,15 @@ func dispatch(ctx context.Context, tx pgx.Tx, d Dispatch) (Dispatched, error) {
 		return Dispatched{WorkflowID: replayed, Replayed: true, Start: start}, err
 	}
 	if d.NeedsSigner {
-		if err := signerReady(ctx, tx); err != nil {
+		var declared []byte // never edited, so that it can be read before the task is locked
+		if err := tx.QueryRow(ctx, `SELECT artifact_spec FROM tasks WHERE id = $1`, spec.TaskID).Scan(&declared); err != nil {
+			return Dispatched{}, err
+		}
+		kind, err := artifactKind(declared)
+		if err == nil {
+			err = signerReady(ctx, tx, kind)
+		}
+		if err != nil {
 			return Dispatched{}, err
 		}
 	}
@@ -240,10 +247,6 @@ func readDispatchTask(ctx context.Context, tx pgx.Tx, lock string, spec workflow
 	if err != nil {
 		return t, 0, err
 	}
-	kind, err := artifactKind(t.ArtifactSpec)
-	if err != nil {
-		return t, 0, err
-	}
 	err = tx.QueryRow(ctx, `SELECT coalesce(max(number), 0) + 1, coalesce(bool_or(phase NOT IN ('accepted', 'blocked', 'cancelled')), false)
 		FROM revisions WHERE task_id = $1`, spec.TaskID).Scan(&number, &active)
 	switch {
@@ -253,8 +256,6 @@ func readDispatchTask(ctx context.Context, tx pgx.Tx, lock string, spec workflow
 		return t, 0, contracts.Refuse(contracts.CodeVersionConflict, "the task has version %d", t.Version)
 	case status != workflow.TaskOpen:
 		return t, 0, contracts.Refuse(contracts.CodeTaskDone, "the task is %s", status)
-	case kind != "" && kind != string(artifact.CodeDiff):
-		return t, 0, contracts.Refuse(contracts.CodeArtifactMode, "a task that produces a %s cannot be dispatched by this version", kind)
 	case active:
 		return t, 0, contracts.Refuse(contracts.CodeWorkflowActive, "the task has an active revision")
 	}
@@ -273,13 +274,16 @@ func insertRevision(ctx context.Context, tx pgx.Tx, d Dispatch, c workflow.Contr
 		VerifierAccount: c.Verifier.AccountID, VerifierRuntime: string(c.Verifier.Runtime),
 		WorkerDispatch: c.WorkerDispatch != nil,
 	}
+	if r.ArtifactKind, err = artifactKind(c.Task.ArtifactSpec); err != nil {
+		return r, err
+	}
 	_, err = tx.Exec(ctx, `INSERT INTO revisions (workflow_id, task_id, project_id, number, node_id, contract, contract_digest,
 			worker_profile, worker_version, verifier_profile, verifier_version, worker_account, worker_runtime, verifier_account, verifier_runtime,
-			max_work_attempts, lease, deadline, phase, work_attempts, dispatched_by, worker_dispatch)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 'offered', 1, $19, $20)`,
+			max_work_attempts, lease, deadline, phase, work_attempts, dispatched_by, artifact_kind, worker_dispatch)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 'offered', 1, $19, $20, $21)`,
 		r.WorkflowID, r.TaskID, r.ProjectID, r.Number, r.NodeID, data, r.ContractDigest,
 		c.Profile.ProfileID, c.Profile.Version.String(), c.Verifier.ProfileID, c.Verifier.Version.String(),
-		r.WorkerAccount, r.WorkerRuntime, r.VerifierAccount, r.VerifierRuntime, r.MaxWorkAttempts, r.Lease, r.Deadline, d.User, r.WorkerDispatch)
+		r.WorkerAccount, r.WorkerRuntime, r.VerifierAccount, r.VerifierRuntime, r.MaxWorkAttempts, r.Lease, r.Deadline, d.User, r.ArtifactKind, r.WorkerDispatch)
 	return r, err
 }
 

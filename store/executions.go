@@ -33,6 +33,8 @@ type Execution struct {
 	Paused bool
 	// Updates is how many updates Temporal has answered for it.
 	Updates int
+	// ArtifactKind is the kind that the frozen task declares, "" for a commit.
+	ArtifactKind string
 }
 
 // ownedRow is an execution and what its node's authority rests on.
@@ -42,6 +44,7 @@ type ownedRow struct {
 	ForProject bool // the node may work for the project
 	ForAccount bool // the node has the account of the attempt's profile, or none is needed
 	Now        time.Time
+	Produces   string
 }
 
 // NodeExecution is the node's own execution of that id; another node's is as unknown as none. It is one
@@ -55,6 +58,7 @@ func (s *Store) NodeExecution(ctx context.Context, nodeID, executionID string) (
 				OR EXISTS (SELECT FROM node_accounts a WHERE a.node_id = executions.node_id
 					AND a.account_id = CASE executions.purpose WHEN 'verify' THEN r.verifier_account ELSE r.worker_account END
 					AND a.runtime = CASE executions.purpose WHEN 'verify' THEN r.verifier_runtime ELSE r.worker_runtime END))) AS for_account,
+			(SELECT r.artifact_kind FROM revisions r WHERE r.workflow_id = executions.workflow_id) AS produces,
 			clock_timestamp() AS now
 		FROM executions WHERE id = $1 AND node_id = $2 AND kind = 'workflow'`, executionID, nodeID)
 	row, err := one[ownedRow](rows, err, notFound("execution"))
@@ -63,7 +67,7 @@ func (s *Store) NodeExecution(ctx context.Context, nodeID, executionID string) (
 	}
 	return Execution{
 		Attempt: *row.attempt(), WorkflowID: row.WorkflowID, TaskID: row.TaskID, ProjectID: row.ProjectID, Now: row.Now,
-		Paused: row.NodeStatus == workflow.NodePaused, Updates: row.Updates,
+		Paused: row.NodeStatus == workflow.NodePaused, Updates: row.Updates, ArtifactKind: row.Produces,
 		Authority: lostAuthority(row.NodeStatus, row.ForProject, row.ForAccount),
 	}, nil
 }

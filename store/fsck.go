@@ -35,7 +35,7 @@ func (s *Store) Fsck(ctx context.Context) ([]Finding, error) {
 			}
 			findings = append(findings, found...)
 		}
-		for _, check := range []func(context.Context, pgx.Tx) ([]Finding, error){fsckDigests, fsckPayloads, fsckSteps, fsckKeys, fsckReceipts, fsckLedgers, fsckDispatches} {
+		for _, check := range []func(context.Context, pgx.Tx) ([]Finding, error){fsckDigests, fsckPayloads, fsckSteps, fsckKeys, fsckReceipts, fsckLedgers, s.fsckLineage, fsckBlobs, fsckDispatches} {
 			found, err := check(ctx, tx)
 			if err != nil {
 				return fmt.Errorf("fsck: %w", err)
@@ -76,7 +76,13 @@ var fsckQueries = []struct{ rule, sql string }{
 		FROM revisions r JOIN tasks t ON t.id = r.task_id LEFT JOIN receipts c ON c.workflow_id = r.workflow_id
 		WHERE (r.phase = 'accepted') <> (c.receipt_id IS NOT NULL) OR (r.phase = 'accepted' AND (t.status <> 'done' OR r.receipt_id <> c.receipt_id))`},
 	{"receipt_matches_revision", `SELECT c.receipt_id, 'digest, candidate or task is not the revision''s' FROM receipts c JOIN revisions r ON r.workflow_id = c.workflow_id
-		WHERE c.contract_digest <> r.contract_digest OR c.candidate_commit IS DISTINCT FROM r.candidate_commit OR c.task_id <> r.task_id`},
+		WHERE c.contract_digest <> r.contract_digest OR c.candidate_commit IS DISTINCT FROM r.candidate_commit
+			OR c.candidate_hash IS DISTINCT FROM r.candidate_hash OR c.task_id <> r.task_id`},
+	{"accepted_artifacts_are_recorded", `SELECT c.receipt_id, 'no lineage entry of the task has the receipt''s hashes' FROM receipts c JOIN tasks t ON t.id = c.task_id
+		WHERE c.candidate_hash IS NOT NULL AND NOT EXISTS (SELECT FROM lineage l WHERE l.project_id = t.project_id AND l.entry_hash = c.entry_hash
+			AND l.content_hash = c.candidate_hash AND l.artefact_path = '.sdd/artifacts/' || c.task_id || '/artifact.bin')`},
+	{"candidates_were_uploaded", `SELECT r.workflow_id, 'the candidate is not what its worker uploaded last' FROM revisions r
+		WHERE r.candidate_hash IS NOT NULL AND NOT EXISTS (SELECT FROM uploads u WHERE u.execution_id = r.worker_execution_id AND u.content_hash = r.candidate_hash)`},
 	{"idempotency_names_a_revision", `SELECT i.project_id || '/' || i.key, 'the key names no revision of its project' FROM idempotency i
 		LEFT JOIN revisions r ON r.workflow_id = i.workflow_id AND r.project_id = i.project_id WHERE r.workflow_id IS NULL`},
 	{"projects_have_an_owner", `SELECT id, 'no active owner' FROM projects p

@@ -30,6 +30,8 @@ type storedReceipt struct {
 	WorkflowID    string
 	Digest        string
 	Commit        string
+	Artifact      string
+	EntryHash     string
 	VerdictSHA256 string `db:"verdict_sha256"`
 	AcceptedAt    time.Time
 	KeySHA256     string `db:"key_sha256"`
@@ -47,7 +49,8 @@ func fsckReceipts(ctx context.Context, tx pgx.Tx) (found []Finding, err error) {
 	if set.Check() != nil {
 		return nil, nil // fsckKeys says so; nothing can be verified by such keys
 	}
-	rows, err := tx.Query(ctx, `SELECT c.receipt_id, c.task_id, c.workflow_id, c.contract_digest AS digest, c.candidate_commit AS commit, c.verdict_sha256,
+	rows, err := tx.Query(ctx, `SELECT c.receipt_id, c.task_id, c.workflow_id, c.contract_digest AS digest, coalesce(c.candidate_commit, '') AS commit,
+		coalesce(c.candidate_hash, '') AS artifact, coalesce(c.entry_hash, '') AS entry_hash, c.verdict_sha256,
 		c.accepted_at, c.key_sha256, c.envelope, r.contract FROM receipts c JOIN revisions r ON r.workflow_id = c.workflow_id ORDER BY c.receipt_id`)
 	if err != nil {
 		return nil, err
@@ -72,7 +75,7 @@ func (r storedReceipt) fault(set receipt.KeySet) string {
 		return err.Error()
 	case v.ReceiptID != r.ReceiptID || v.TaskID != r.TaskID || v.WorkflowID != r.WorkflowID || !v.AcceptedAt.Equal(r.AcceptedAt):
 		return "the signed statement is about another receipt, task, workflow or time"
-	case v.ContractDigest != r.Digest || v.CandidateCommit != r.Commit || v.VerdictDigest != r.VerdictSHA256:
+	case v.ContractDigest != r.Digest || v.CandidateCommit != r.Commit || v.CandidateHash != r.Artifact || v.EntryHash != r.EntryHash || v.VerdictDigest != r.VerdictSHA256:
 		return "the signed statement is about another contract, candidate or verdict"
 	}
 	return ""

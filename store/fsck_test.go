@@ -3,7 +3,11 @@
 package store_test
 
 import (
+	"strings"
 	"testing"
+
+	"countersign/contracts/canonjson"
+	"countersign/store"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,6 +26,10 @@ func played(t *testing.T) *driver {
 	d.reload()
 	d.claim()
 	d.runTo()
+	_, err = d.Store.Attach(t.Context(), d.Owner.User, d.Project.ID, store.Blob{
+		ContentHash: "sha256:" + canonjson.Digest([]byte("numbers")), Bytes: 7, Content: strings.NewReader("numbers"),
+	})
+	require.NoError(t, err)
 	_, ok, err := d.Store.Renew(t.Context(), d.exec, d.held)
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -47,6 +55,8 @@ func TestFsckNamesDamage(t *testing.T) {
 		"start_is_on_its_way":               `DELETE FROM outbox`,
 		"keys_are_a_chain":                  `UPDATE keys SET public_pem = 'x'`,
 		"receipt_proves_its_row":            `UPDATE receipts SET envelope = replace(convert_from(envelope, 'UTF8'), '"sig":"', '"sig":"AAAA')::bytea`,
+		"blob_has_its_hash":                 `DELETE FROM blob_parts`,
+		"lineage_is_a_signed_chain":         `UPDATE lineage SET line = replace(convert_from(line, 'UTF8'), '"chain":"', '"chain":"0')::bytea`,
 		"one_attempt_while_active":          `UPDATE executions SET state = 'ended', phase = 'cancelled', outcome = 'cancelled', ended_at = now() WHERE state = 'live'`,
 	} {
 		t.Run(rule, func(t *testing.T) {

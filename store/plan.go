@@ -55,6 +55,7 @@ func readPlan(ctx context.Context, tx pgx.Tx, executionID string) (workflow.Plan
 	plan.WorkerDispatch = c.WorkerDispatch.Plan(e.Purpose)
 	if e.Purpose == workflow.PurposeVerify || e.Number > 1 {
 		plan.Workflow.CandidateCommit = optional(current.CandidateCommit)
+		plan.Workflow.CandidateHash = optional(current.CandidateHash)
 		plan.Workflow.WorkerExecutionID = optional(current.WorkerExecutionID)
 	}
 	// A verifier judges afresh; only a correction is told what the last verdict found.

@@ -29,17 +29,18 @@ type frozenRow struct {
 	WorkerRuntime   string
 	VerifierAccount string
 	VerifierRuntime string
+	ArtifactKind    string
 	WorkerDispatch  bool // the contract has a worker_dispatch
 }
 
 const frozenColumns = `workflow_id, task_id, project_id, number, node_id, contract_digest, max_work_attempts, lease, deadline,
-	worker_account, worker_runtime, verifier_account, verifier_runtime, worker_dispatch`
+	worker_account, worker_runtime, verifier_account, verifier_runtime, artifact_kind, worker_dispatch`
 
 // state is the machine's state before any history.
 func (r frozenRow) state() workflow.State {
 	return workflow.State{
 		WorkflowID: r.WorkflowID, TaskID: r.TaskID, ProjectID: r.ProjectID, NodeID: r.NodeID, Revision: r.Number,
-		ContractDigest: r.ContractDigest, MaxWorkAttempts: r.MaxWorkAttempts,
+		ContractDigest: r.ContractDigest, MaxWorkAttempts: r.MaxWorkAttempts, ArtifactKind: r.ArtifactKind,
 	}
 }
 
@@ -56,6 +57,7 @@ type currentRow struct {
 	Phase             workflow.Phase
 	Reason            string
 	CandidateCommit   string
+	CandidateHash     string
 	WorkerExecutionID string
 	WorkAttempts      int
 	Feedback          []byte
@@ -63,6 +65,7 @@ type currentRow struct {
 }
 
 const currentColumns = `phase, coalesce(reason, '') AS reason, coalesce(candidate_commit, '') AS candidate_commit,
+	coalesce(candidate_hash, '') AS candidate_hash,
 	coalesce(worker_execution_id, '') AS worker_execution_id, work_attempts, feedback, coalesce(receipt_id, '') AS receipt_id`
 
 // executionRow is one execution.
@@ -90,6 +93,7 @@ type executionRow struct {
 	DeadlineAt        *time.Time
 	EndedAt           *time.Time
 	ResultCommit      string
+	ArtifactHash      string
 	EvidencePath      string
 	Outcome           string
 	Reason            string
@@ -103,7 +107,7 @@ const executionColumns = `id, ordinal, coalesce(workflow_id, '') AS workflow_id,
 	base_commit, coalesce(session_id, '') AS session_id, coalesce(provider_session_id, '') AS provider_session_id,
 	coalesce(claim_id, '') AS claim_id, coalesce(lease_id, '') AS lease_id, coalesce(fencing_token, 0) AS fencing_token,
 	coalesce(activity_id, '') AS activity_id, arming, claimed_at, lease_expires_at, deadline_at, ended_at,
-	coalesce(result_commit, '') AS result_commit, coalesce(evidence_path, '') AS evidence_path,
+	coalesce(result_commit, '') AS result_commit, coalesce(artifact_hash, '') AS artifact_hash, coalesce(evidence_path, '') AS evidence_path,
 	coalesce(outcome, '') AS outcome, coalesce(reason, '') AS reason, last_event, updates, node_stopped_at, coalesce(dispatch, '') AS dispatch`
 
 // attempt is the row as the machine sees it.
@@ -126,7 +130,8 @@ func (r executionRow) attempt() *workflow.Attempt {
 func (r currentRow) state(frozen frozenRow, executions []executionRow, last int) (workflow.State, error) {
 	s := frozen.state()
 	s.Sequence, s.Phase, s.Reason = last, r.Phase, workflow.Reason(r.Reason)
-	s.CandidateCommit, s.WorkerExecutionID, s.WorkAttempts, s.ReceiptID = r.CandidateCommit, r.WorkerExecutionID, r.WorkAttempts, r.ReceiptID
+	s.CandidateCommit, s.CandidateHash, s.WorkerExecutionID = r.CandidateCommit, r.CandidateHash, r.WorkerExecutionID
+	s.WorkAttempts, s.ReceiptID = r.WorkAttempts, r.ReceiptID
 	var feedback []workflow.CriterionFeedback
 	if err := json.Unmarshal(r.Feedback, &feedback); err != nil {
 		return s, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/contracts"
+	"countersign/contracts/workflow"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -41,9 +42,10 @@ func (s *Store) BeatSigner(ctx context.Context, worker string) error {
 	if err != nil {
 		return err
 	}
-	tag, err := s.pool.Exec(ctx, `INSERT INTO signers (key_sha256, worker, seen_at)
-		SELECT sha256, $2, clock_timestamp() FROM keys WHERE sha256 = $1 AND `+inUse+`
-		ON CONFLICT (worker) DO UPDATE SET key_sha256 = excluded.key_sha256, seen_at = excluded.seen_at`, key, worker)
+	tag, err := s.pool.Exec(ctx, `INSERT INTO signers (key_sha256, worker, seen_at, lineage)
+		SELECT sha256, $2, clock_timestamp(), $3 FROM keys WHERE sha256 = $1 AND `+inUse+`
+		ON CONFLICT (worker) DO UPDATE SET key_sha256 = excluded.key_sha256, seen_at = excluded.seen_at, lineage = excluded.lineage`,
+		key, worker, s.LineageKey() == nil)
 	if err != nil {
 		return translate(err)
 	}
@@ -69,18 +71,31 @@ func (s *Store) SignsNow(ctx context.Context) error {
 	})
 }
 
+// LineageKey says why this process cannot sign lineage entries, nil when it can.
+func (s *Store) LineageKey() error {
+	if s.lineage == nil {
+		return errors.New("this process has no lineage key")
+	}
+	_, err := s.lineage()
+	return err
+}
+
 // SignerReady refuses with unavailable while no worker has lately said that it can sign.
-func (s *Store) SignerReady(ctx context.Context) error {
-	if err := signerReady(ctx, s.pool); err != nil {
+func (s *Store) SignerReady(ctx context.Context) error { return s.SignerReadyFor(ctx, "") }
+
+// SignerReadyFor is SignerReady for what accepting a task of that declared kind takes; "" for a commit.
+func (s *Store) SignerReadyFor(ctx context.Context, artifactKind string) error {
+	if err := signerReady(ctx, s.pool, artifactKind); err != nil {
 		return translate(err)
 	}
 	return nil
 }
 
-func signerReady(ctx context.Context, q querier) error {
+func signerReady(ctx context.Context, q querier, artifactKind string) error {
 	var ready bool
 	err := q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM signers s JOIN keys k ON k.sha256 = s.key_sha256
-		WHERE k.not_after IS NULL AND k.revoked_at IS NULL AND s.seen_at > clock_timestamp() - make_interval(secs => $1))`, signerFresh.Seconds()).Scan(&ready)
+		WHERE k.not_after IS NULL AND k.revoked_at IS NULL AND s.seen_at > clock_timestamp() - make_interval(secs => $1) AND (s.lineage OR NOT $2))`,
+		signerFresh.Seconds(), workflow.ArtifactMode(artifactKind)).Scan(&ready)
 	if err == nil && !ready {
 		err = contracts.Refuse(contracts.CodeUnavailable, "no worker can sign receipts at the moment, so no work is taken; repeat the same call")
 	}

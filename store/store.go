@@ -4,7 +4,7 @@
 // identity, authority, uniqueness, replay and expiry, always by the database's clock.
 //
 // Lock order, everywhere: idempotency key or history row, then node, project, member, account, token,
-// agent, source (FOR SHARE), the signing key (FOR SHARE), then task, revision, executions by id, ledger, outbox. Parents are locked FOR NO KEY
+// agent, source (FOR SHARE), the signing key (FOR SHARE), then task, revision, executions by id, the project's lineage, ledger, outbox. Parents are locked FOR NO KEY
 // UPDATE, for FOR UPDATE deadlocks with the inserts of their children.
 package store
 
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"countersign/contracts"
+	"countersign/contracts/lineage"
 	"countersign/contracts/receipt"
 
 	"github.com/jackc/pgx/v5"
@@ -27,13 +28,18 @@ import (
 
 // Store is safe for concurrent use.
 type Store struct {
-	pool   *pgxpool.Pool
-	signer Signer
+	pool    *pgxpool.Pool
+	signer  Signer
+	lineage LineageSigner
 }
 
 // Signer hands out the key that receipts are signed with, read afresh at each call, so that a key that
 // was replaced or lost is noticed at once. The error says why there is none.
 type Signer func() (*receipt.Key, error)
+
+// LineageSigner hands out the key that lineage entries are signed with and the operator's secret, read
+// afresh at each call. The error says why there is none.
+type LineageSigner func() (lineage.Signer, error)
 
 // Options of a Store.
 type Options struct {
@@ -42,6 +48,9 @@ type Options struct {
 	Tracer   pgx.QueryTracer // nil for none
 	// Signer is what workers sign acceptances with; nil for processes that commit none.
 	Signer Signer
+	// Lineage is what records of artifacts and attachments are signed with; nil for processes that make
+	// none.
+	Lineage LineageSigner
 }
 
 // Open connects lazily; it fails only for an unreadable URL.
@@ -73,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	return &Store{pool: pool, signer: o.Signer}, nil
+	return &Store{pool: pool, signer: o.Signer, lineage: o.Lineage}, nil
 }
 
 // Close waits for the connections in use and closes them all.

@@ -20,14 +20,14 @@ import (
 // taskColumns are a task's own and its projection's; contracts are never read for them.
 const taskColumns = `SELECT t.id, t.project_id, coalesce(t.parent_task_id, ''), t.title, t.goal, t.repository, t.status,
 	coalesce(t.terminal_reason, ''), t.refusal, t.result_summary, t.version, t.labels, t.artifact_spec, t.created_at, t.updated_at,
-	r.workflow_id, r.number, r.phase, r.candidate_commit, r.reason, r.worker_profile, r.worker_version,
+	r.workflow_id, r.number, r.phase, r.candidate_commit, r.candidate_hash, r.reason, r.worker_profile, r.worker_version,
 	r.verifier_profile, r.verifier_version, r.refusal, r.updated_at,
 	e.number, e.purpose, e.lease_expires_at, e.deadline_at, e.state = 'live', e.state = 'live' AND e.lease_expires_at <= clock_timestamp(),
 	e.state <> 'ended', ` + dispatchColumns
 
 // joinProjection finds each task's newest revision and that one's newest attempt by their indexes.
 const joinProjection = `
-	LEFT JOIN LATERAL (SELECT workflow_id, number, phase, candidate_commit, reason, worker_profile, worker_version,
+	LEFT JOIN LATERAL (SELECT workflow_id, number, phase, candidate_commit, candidate_hash, reason, worker_profile, worker_version,
 		verifier_profile, verifier_version, refusal, updated_at FROM revisions WHERE task_id = t.id ORDER BY number DESC LIMIT 1) r ON true
 	LEFT JOIN LATERAL (SELECT number, purpose, lease_expires_at, deadline_at, state
 		FROM executions WHERE workflow_id = r.workflow_id ORDER BY ordinal DESC LIMIT 1) e ON true` + joinDispatch
@@ -40,7 +40,7 @@ func scanTask(row pgx.CollectableRow) (workflow.Task, error) {
 	)
 	err := row.Scan(append([]any{&t.ID, &t.ProjectID, &t.ParentTaskID, &t.Title, &t.Goal, &t.Repository, &t.Status,
 		&t.TerminalReason, (*[]byte)(&t.Refusal), &summary, &t.Version, &t.Labels, (*[]byte)(&t.ArtifactSpec), &t.CreatedAt, &t.UpdatedAt,
-		&p.workflowID, &p.number, &p.phase, &p.candidate, &p.reason, &p.workerProfile, &p.workerVersion,
+		&p.workflowID, &p.number, &p.phase, &p.candidate, &p.candidateHash, &p.reason, &p.workerProfile, &p.workerVersion,
 		&p.verifierProfile, &p.verifierVersion, &p.refusal, &p.updatedAt,
 		&p.attempt, &p.purpose, &p.lease, &p.deadline, &p.live, &p.expired, &p.active}, p.dispatch.targets()...)...)
 	if err != nil {
@@ -61,7 +61,7 @@ type projectionRow struct {
 	number, attempt                                                            *int
 	phase                                                                      *workflow.Phase
 	refusal                                                                    []byte
-	candidate                                                                  *string
+	candidate, candidateHash                                                   *string
 	reason                                                                     *workflow.Reason
 	updatedAt, lease, deadline                                                 *time.Time
 	purpose                                                                    *workflow.Purpose
@@ -74,7 +74,7 @@ func (p projectionRow) projection() (*workflow.Projection, error) {
 		return nil, nil
 	}
 	out := &workflow.Projection{
-		WorkflowID: *p.workflowID, Revision: *p.number, Phase: *p.phase, CandidateCommit: p.candidate, Reason: p.reason,
+		WorkflowID: *p.workflowID, Revision: *p.number, Phase: *p.phase, CandidateCommit: p.candidate, CandidateHash: p.candidateHash, Reason: p.reason,
 		Refusal: jsontext.Value(p.refusal), WorkerDispatch: p.dispatch.summary(),
 		Profile: workflow.ProfileRef{ID: *p.workerProfile}, Verifier: workflow.ProfileRef{ID: *p.verifierProfile},
 		UpdatedAt: p.updatedAt.UTC(),

@@ -124,5 +124,8 @@ func (s *sweeper) blockIfLost(ctx context.Context, r store.OpenRevision) error {
 }
 
 func (s *sweeper) payloads(ctx context.Context) error {
-	return s.Store.SweepPayloads(ctx, payloadAge, sweepBatch)
+	if err := s.Store.SweepPayloads(ctx, payloadAge, sweepBatch); err != nil {
+		return err
+	}
+	return s.Store.SweepBlobs(ctx, payloadAge, sweepBatch)
 }

@@ -18,7 +18,7 @@ func (r *revision) live() contract.Live {
 	s := r.state
 	l := contract.Live{
 		WorkflowID: r.id, TaskID: s.TaskID, Revision: s.Revision, Phase: s.Phase, Reason: s.Reason,
-		Sequence: s.Sequence, CandidateCommit: s.CandidateCommit,
+		Sequence: s.Sequence, CandidateCommit: s.CandidateCommit, CandidateHash: s.CandidateHash,
 	}
 	if a := s.Active; a != nil {
 		l.ExecutionID, l.Purpose, l.AttemptPhase, l.ActivityID = a.ExecutionID, a.Purpose, a.Phase, a.ActivityID
@@ -54,6 +54,9 @@ func (r *revision) details() string {
 		if a.Live() {
 			fmt.Fprintf(&b, "- fencing token %d, deadline %s\n", a.FencingToken, a.DeadlineAt.UTC().Format("2006-01-02 15:04:05 UTC"))
 		}
+	}
+	if r.state.CandidateHash != "" {
+		fmt.Fprintf(&b, "- candidate `%s`\n", r.state.CandidateHash)
 	}
 	if r.state.CandidateCommit != "" {
 		fmt.Fprintf(&b, "- candidate `%s`\n", r.state.CandidateCommit)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +55,19 @@ func Call(t testing.TB, method, base, path, token string, body any) Answer {
 	}
 }
 
+// CallWith is Call with raw bytes and headers.
+func CallWith(t testing.TB, method, base, path, token string, header http.Header, body io.Reader) Answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, base+path, body)
+	require.NoError(t, err)
+	for name := range header {
+		r.Header[name] = header[name]
+	}
+	a, err := send(r, token)
+	require.NoError(t, err)
+	return a
+}
+
 // Try sends one request once, to a server that may be away or unavailable.
 func Try(t testing.TB, method, base, path, token string, body any) (Answer, error) {
 	t.Helper()
@@ -71,6 +86,10 @@ func Try(t testing.TB, method, base, path, token string, body any) (Answer, erro
 	if content != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
+	return send(r, token)
+}
+
+func send(r *http.Request, token string) (Answer, error) {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -196,6 +215,23 @@ func (h *Held) Event(e workflow.Event) Answer {
 	return h.Post("events", e)
 }
 
+// FenceHeader is the proof of the held lease for routes of raw bytes.
+func (h *Held) FenceHeader() http.Header {
+	return http.Header{"X-Lease-Id": {h.LeaseID}, "X-Fencing-Token": {strconv.FormatInt(h.FencingToken, 10)}}
+}
+
+// Upload hands in a deliverable.
+func (h *Held) Upload(data string) Answer {
+	h.s.t.Helper()
+	return CallWith(h.s.t, "PUT", h.s.base(), "/bridge/v1/executions/"+h.ExecutionID+"/artifact", h.s.NodeToken, h.FenceHeader(), strings.NewReader(data))
+}
+
+// Candidate reads the artifact to verify or to correct.
+func (h *Held) Candidate() Answer {
+	h.s.t.Helper()
+	return CallWith(h.s.t, "GET", h.s.base(), "/bridge/v1/executions/"+h.ExecutionID+"/candidate", h.s.NodeToken, h.FenceHeader(), nil)
+}
+
 // Run takes the attempt to running.
 func (h *Held) Run() *Held {
 	h.s.t.Helper()
@@ -213,12 +249,24 @@ func (h *Held) Completed(commit string) workflow.Event {
 	}
 }
 
+// Produced is Completed for a task that produces an artifact.
+func (h *Held) Produced(contentHash string) workflow.Event {
+	e := h.Completed("")
+	e.ResultCommit, e.CleanWorkspace, e.ArtifactHash = nil, nil, &contentHash
+	return e
+}
+
 // Verdict is a valid one for this verification, failing the criteria named.
 func (h *Held) Verdict(failing ...string) *workflow.Verdict {
 	w := h.Plan.Workflow
 	v := &workflow.Verdict{
-		ContractDigest: w.ContractDigest, CandidateCommit: *w.CandidateCommit,
+		ContractDigest:    w.ContractDigest,
 		WorkerExecutionID: *w.WorkerExecutionID, VerifierExecutionID: h.ExecutionID,
+	}
+	if w.CandidateHash != nil {
+		v.CandidateHash = *w.CandidateHash
+	} else {
+		v.CandidateCommit = *w.CandidateCommit
 	}
 	for _, c := range w.Criteria {
 		outcome := workflow.CriterionPass

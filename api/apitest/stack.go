@@ -157,7 +157,7 @@ func (s *Stack) addWorker() {
 
 // addAPI starts an API server with a pool of its own, as another process would have.
 func (s *Stack) addAPI() string {
-	st := s.Open(s.t, store.Options{})
+	st := s.Open(s.t, store.Options{Lineage: storetest.Lineage})
 	mirrors, err := documents.Open(s.Options.Mirrors)
 	require.NoError(s.t, err)
 	a, err := api.New(api.Options{

@@ -24,7 +24,9 @@ type grammar struct {
 	Dev  devCommand  `cmd:"" group:"start" help:"Run everything on this machine: PostgreSQL, Temporal, API and worker."`
 	Demo demoCommand `cmd:"" group:"start" help:"Take one task from dispatch to receipt against the running dev server."`
 
-	Task     taskCommands     `cmd:"" group:"work" help:"Add and read tasks."`
+	Task     taskCommands     `cmd:"" group:"work" help:"Add, read and cancel tasks."`
+	Plan     planCommands     `cmd:"" group:"work" help:"Make tasks of a plan."`
+	Backlog  backlogCommands  `cmd:"" group:"work" help:"Make tasks of a directory of Markdown files."`
 	Dispatch dispatchCommand  `cmd:"" group:"work" help:"Freeze a spec into a revision and offer it to its node."`
 	Workflow workflowCommands `cmd:"" group:"work" help:"Read, watch and control a task's revision."`
 	Inbox    inboxCommand     `cmd:"" group:"work" help:"List what needs a person, each with its next action."`

@@ -20,6 +20,7 @@ import (
 type devCommand struct {
 	deploy.Durations
 	deploy.Mirrors
+	OperatorSecret string `env:"COUNTERSIGN_OPERATOR_SECRET,BERNSTEIN_OPERATOR_SECRET" placeholder:"SECRET" help:"Seals each line of a lineage log; none for no seal. Better given by the environment."`
 	Data         string `default:".countersign" placeholder:"DIR" help:"Where everything is kept: databases, logs, tokens (${default})."`
 	Port         int    `default:"8080" help:"The API's port on 127.0.0.1; 0 for a free one, the same at the next start (${default})."`
 	TemporalPort int    `default:"7233" placeholder:"PORT" help:"Temporal's port; 0 as above (${default})."`
@@ -52,7 +53,7 @@ func (c *devCommand) Run(s *session) error {
 		return usageError{err}
 	}
 	return devstack.Run(s.ctx, devstack.Options{
-		Dir: c.Data, Port: c.Port, TemporalPort: c.TemporalPort, UIPort: c.UIPort, Durations: c.Durations, Mirrors: c.Mirrors,
+		Dir: c.Data, Port: c.Port, TemporalPort: c.TemporalPort, UIPort: c.UIPort, Durations: c.Durations, Mirrors: c.Mirrors, OperatorSecret: c.OperatorSecret,
 		Version: programVersion(), Console: s.errs, LogLevel: level,
 		Ready: func(ctx context.Context, f devfile.File) error {
 			if err := s.printDev(f); err != nil || !c.Demo {

@@ -37,7 +37,7 @@ func TestDocumentedVariables(t *testing.T) {
 	for _, page := range append(pages, repository+"/README.md") {
 		data, err := os.ReadFile(page)
 		require.NoError(t, err)
-		for _, name := range regexp.MustCompile(`COUNTERSIGN_[A-Z_]+[A-Z]`).FindAllString(string(data), -1) {
+		for _, name := range regexp.MustCompile(`(?:COUNTERSIGN|BERNSTEIN)_[A-Z_]+[A-Z]`).FindAllString(string(data), -1) {
 			if strings.HasSuffix(page, "operations.md") {
 				named[name] = true
 			}

@@ -98,6 +98,7 @@ func TestOnline(t *testing.T) {
 	t.Parallel()
 	dev := startDev(t)
 	t.Run("metrics", func(t *testing.T) { checkDocumentedMetrics(t, dev.URL) })
+	t.Run("broken loads", func(t *testing.T) { checkBrokenLoads(t, dev) })
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script/online", Cmds: commands, RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {

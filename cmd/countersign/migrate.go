@@ -17,10 +17,11 @@ type migrateCommand struct {
 	deploy.Temporal  `group:"config"`
 	deploy.Signing   `group:"config"`
 	deploy.Algorithm `group:"config"`
+	deploy.Lineage   `group:"config"`
 	deploy.Log       `group:"config"`
 	Resource         string `group:"config" default:"http://127.0.0.1:8080" env:"COUNTERSIGN_RESOURCE" placeholder:"URI" help:"What the instance calls itself; the first migration fixes it for ever (${default})."`
 	Admin            string `placeholder:"USER" help:"Also make the instance's first token, for this user and with every scope; it is shown this once."`
-	SkipKey          bool   `help:"Leave the signing key alone: it is made elsewhere, and no worker runs here."`
+	SkipKey          bool   `help:"Leave both keys alone: they are made elsewhere, and no worker runs here."`
 	SkipTemporal     bool   `help:"Leave Temporal's search attributes alone: somebody else registers them."`
 }
 
@@ -28,7 +29,8 @@ type migrateCommand struct {
 func (migrateCommand) Help() string {
 	return `Run it before the first start and before the parts of a new version start; several at once do no harm.
 The first one also makes the key that receipts are signed with, in --signing-key; every worker needs a copy of that file,
-and who loses it begins a new chain of keys (countersign keys rotate --new-chain).
+and who loses it begins a new chain of keys (countersign keys rotate --new-chain). Likewise --lineage-key, which signs
+the records of artifacts: every worker and every API needs a copy, and a lost one is replaced by a new one.
 
 Examples:
 
@@ -66,6 +68,9 @@ func (c *migrateCommand) Run(s *session) error {
 	if !c.SkipKey {
 		if done.SigningKey, err = c.EnsureKey(s.ctx, st, c.Algorithm); err != nil {
 			return fmt.Errorf("the database is migrated, but no worker can sign: %w", err)
+		}
+		if err := c.EnsureLineage(); err != nil {
+			return fmt.Errorf("the database is migrated, but no artifact can be recorded: %w", err)
 		}
 	}
 	if c.Admin != "" {

@@ -20,6 +20,7 @@ type apiCommand struct {
 	deploy.Temporal  `group:"config"`
 	deploy.Durations `group:"config"`
 	deploy.Mirrors   `group:"config"`
+	deploy.Lineage   `group:"config"`
 	deploy.Log       `group:"config"`
 	Listen           string `group:"config" default:"127.0.0.1:8080" env:"COUNTERSIGN_LISTEN" placeholder:"HOST:PORT" help:"Where to serve (${default})."`
 	TemporalUIURL    string `name:"temporal-ui-url" group:"config" env:"COUNTERSIGN_TEMPORAL_UI_URL" placeholder:"URL" help:"Temporal's UI, for links to a revision's workflow."`
@@ -44,7 +45,8 @@ func (c *apiCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return withParts(s, "countersign-api", c.Database, c.Temporal, nil, log, l, func(ctx context.Context, p *deploy.Parts) error {
+	keys := store.Options{Lineage: c.Lineage.Signer()}
+	return withParts(s, "countersign-api", c.Database, c.Temporal, keys, log, l, func(ctx context.Context, p *deploy.Parts) error {
 		p.Durations, p.TemporalUI, p.Mirrors = c.Durations, c.TemporalUIURL, c.Mirrors
 		return p.ServeAPI(ctx, l)
 	})
@@ -54,6 +56,7 @@ type workerCommand struct {
 	deploy.Database `group:"config"`
 	deploy.Temporal `group:"config"`
 	deploy.Signing  `group:"config"`
+	deploy.Lineage  `group:"config"`
 	deploy.Log      `group:"config"`
 	Listen          string `group:"config" default:"127.0.0.1:8081" env:"COUNTERSIGN_WORKER_LISTEN" placeholder:"HOST:PORT" help:"Where to serve /healthz, /readyz and /metrics (${default})."`
 }
@@ -77,13 +80,13 @@ func (c *workerCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return withParts(s, "countersign-worker", c.Database, c.Temporal, signer, log, l, func(ctx context.Context, p *deploy.Parts) error {
+	return withParts(s, "countersign-worker", c.Database, c.Temporal, store.Options{Signer: signer, Lineage: c.Lineage.Signer()}, log, l, func(ctx context.Context, p *deploy.Parts) error {
 		return p.ServeWorker(ctx, l)
 	})
 }
 
 // withParts connects what a part runs on, and lets go of it when the part has ended.
-func withParts(s *session, service string, d deploy.Database, t deploy.Temporal, signer store.Signer, log *slog.Logger, l net.Listener, run func(context.Context, *deploy.Parts) error) error {
+func withParts(s *session, service string, d deploy.Database, t deploy.Temporal, o store.Options, log *slog.Logger, l net.Listener, run func(context.Context, *deploy.Parts) error) error {
 	defer l.Close() // serving closes it too; this is for the errors before
 	tel, err := telemetry.Start(s.ctx, service, log)
 	if err != nil {
@@ -96,11 +99,15 @@ func withParts(s *session, service string, d deploy.Database, t deploy.Temporal,
 			log.Warn("telemetry", "error", err)
 		}
 	}()
-	st, err := store.Open(s.ctx, store.Options{URL: d.DatabaseURL, MaxConns: d.DatabaseMaxConns, Signer: signer})
+	o.URL, o.MaxConns = d.DatabaseURL, d.DatabaseMaxConns
+	st, err := store.Open(s.ctx, o)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
+	if err := st.LineageKey(); err != nil {
+		log.Warn("no artifact or attachment can be recorded here", "why", err)
+	}
 	if err := deploy.MeasurePool(tel, st); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// countersign task: add, list, get.
+// countersign task: add, list, get, cancel.
 
 package main
 
@@ -11,9 +11,10 @@ import (
 )
 
 type taskCommands struct {
-	Add  taskAdd  `cmd:"" help:"Add a task to a project."`
-	List taskList `cmd:"" help:"List a project's tasks, newest first."`
-	Get  taskGet  `cmd:"" help:"Show one task."`
+	Add    taskAdd    `cmd:"" help:"Add a task to a project."`
+	List   taskList   `cmd:"" help:"List a project's tasks, newest first."`
+	Get    taskGet    `cmd:"" help:"Show one task."`
+	Cancel taskCancel `cmd:"" help:"Cancel an open task that no active revision has."`
 }
 
 type taskAdd struct {
@@ -23,6 +24,7 @@ type taskAdd struct {
 	GoalFile   string   `xor:"goal" placeholder:"FILE" help:"The goal from a file, - for standard input."`
 	Repository string   `placeholder:"URL" help:"Default: the project's."`
 	Label      []string `sep:"none" placeholder:"LABEL" help:"A label; may be repeated."`
+	artifactFlags
 }
 
 // Help is shown by --help.
@@ -31,11 +33,17 @@ func (taskAdd) Help() string {
 
   countersign task add "Fix the flaky upload test"
   countersign task add "Write the importer" --goal-file goal.md --label importer
-  ID=$(countersign task add "Try it" --output json | jq -r .id)`
+  ID=$(countersign task add "Try it" --output json | jq -r .id)
+  countersign task add "Produce the weekly report" --artifact-kind report --artifact-output reports/weekly.md \
+    --artifact-criterion figures_grounded:strict`
 }
 
 // Run adds the task.
 func (c *taskAdd) Run(s *session) error {
+	spec, err := c.declaration(s)
+	if err != nil {
+		return err
+	}
 	r, project, err := c.remote(s)
 	if err != nil {
 		return err
@@ -52,7 +60,7 @@ func (c *taskAdd) Run(s *session) error {
 		goal = c.Title
 	}
 	task, err := r.CreateTask(s.ctx, project, workflow.CreateTask{
-		Title: c.Title, Goal: goal, Repository: c.Repository, Labels: c.Label,
+		Title: c.Title, Goal: goal, Repository: c.Repository, Labels: c.Label, ArtifactSpec: spec,
 	})
 	if err != nil {
 		return err
@@ -82,9 +90,9 @@ func (c *taskList) Run(s *session) error {
 	return s.print(list, func() error {
 		rows := make([][]string, 0, len(list.Tasks))
 		for _, t := range list.Tasks {
-			rows = append(rows, []string{t.ID, string(t.Status), phaseOf(t), age(t.UpdatedAt), t.Title})
+			rows = append(rows, []string{t.ID, string(t.Status), phaseOf(t), age(t.UpdatedAt), artifactOf(t), t.Title})
 		}
-		if err := s.out.Table([]string{"ID", "STATUS", "PHASE", "UPDATED", "TITLE"}, rows); err != nil {
+		if err := s.out.Table([]string{"ID", "STATUS", "PHASE", "UPDATED", "ARTIFACT", "TITLE"}, rows); err != nil {
 			return err
 		}
 		if list.NextAfter != nil {
@@ -114,13 +122,43 @@ func (c *taskGet) Run(s *session) error {
 	return s.printTask(task)
 }
 
+type taskCancel struct {
+	Task            string `arg:"" help:"The task's id."`
+	ExpectedVersion int    `placeholder:"N" help:"Refuse when the task has another version. Default: the one it has."`
+}
+
+// Run cancels.
+func (c *taskCancel) Run(s *session) error {
+	if err := checkID("task", c.Task); err != nil {
+		return err
+	}
+	r, err := s.remote()
+	if err != nil {
+		return err
+	}
+	task, err := r.Task(s.ctx, c.Task)
+	if err != nil {
+		return err
+	}
+	cancelled := workflow.TaskCancelled
+	edit := workflow.PatchTask{ExpectedVersion: task.Version, Status: &cancelled}
+	if c.ExpectedVersion != 0 {
+		edit.ExpectedVersion = c.ExpectedVersion
+	}
+	if task, err = r.PatchTask(s.ctx, task.ProjectID, task.ID, edit); err != nil {
+		return err
+	}
+	return s.printTask(task)
+}
+
 func (s *session) printTask(t workflow.Task) error {
 	return s.print(t, func() error {
-		return s.out.Fields(
+		pairs := []string{
 			"task", t.ID, "title", t.Title, "goal", t.Goal, "status", string(t.Status), "why", t.TerminalReason,
 			"result", deref(t.ResultSummary), "phase", phaseOf(t), "project", t.ProjectID, "repository", t.Repository,
 			"labels", strings.Join(t.Labels, ", "), "version", fmt.Sprint(t.Version), "updated", stamp(t.UpdatedAt),
-		)
+		}
+		return s.out.Fields(append(pairs, declared(t)...)...)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"countersign/contracts"
 	"countersign/contracts/figures"
+	"countersign/contracts/tree"
 )
 
 // Spec is a declaration as it was read: nothing is filled in but "" and [] for what was left out. Its
@@ -30,69 +31,53 @@ func refuse(path, format string, args ...any) *contracts.Error {
 	return contracts.Invalid(path, format, args...)
 }
 
-// spec checks a declaration (seed, section "Declaring one"), in this order: it is a mapping; unknown
+// specOf checks a declaration (seed, section "Declaring one"), in this order: it is a mapping; unknown
 // keys, the first by name; kind; output_path; canonicalisation; criteria.
-func (n node) spec() (Spec, *contracts.Error) {
-	if err := n.onlyKeys(specPath, "kind", "output_path", "canonicalisation", "criteria"); err != nil {
+func specOf(n tree.Node) (Spec, *contracts.Error) {
+	if err := n.OnlyKeys(specPath, "kind", "output_path", "canonicalisation", "criteria"); err != nil {
 		return Spec{}, err
 	}
-	kind, err := n.kind()
+	kind, err := kindOf(n)
 	if err != nil {
 		return Spec{}, err
 	}
-	outputPath, err := n.outputPath(kind)
+	outputPath, err := outputPathOf(n, kind)
 	if err != nil {
 		return Spec{}, err
 	}
-	canonicalisation, err := n.canonicalisation(kind)
+	canonicalisation, err := canonicalisationOf(n, kind)
 	if err != nil {
 		return Spec{}, err
 	}
-	criteria, err := n.criteria(kind)
+	criteria, err := criteriaOf(n, kind)
 	if err != nil {
 		return Spec{}, err
 	}
 	return Spec{kind, outputPath, canonicalisation, criteria}, nil
 }
 
-func (n node) onlyKeys(path string, known ...string) *contracts.Error {
-	if n.shape != shapeMapping {
-		return refuse(path, "must be a mapping and is %s", n.shape)
-	}
-	var unknown []string
-	for _, m := range n.members {
-		if !slices.Contains(known, m.key) {
-			unknown = append(unknown, m.key)
-		}
-	}
-	if len(unknown) > 0 {
-		return refuse(path+"."+slices.Min(unknown), "unknown key; known are %s", strings.Join(known, ", "))
-	}
-	return nil
-}
-
-func (n node) kind() (Kind, *contracts.Error) {
+func kindOf(n tree.Node) (Kind, *contracts.Error) {
 	const path = specPath + ".kind"
-	value, given := n.member("kind")
+	value, given := n.Member("kind")
 	if !given {
 		return "", refuse(path, "is required")
 	}
-	if value.shape != shapeText {
-		return "", refuse(path, "must be a string and is %s", value.shape)
+	if value.Shape != tree.Text {
+		return "", refuse(path, "must be a string and is %s", value.Shape)
 	}
-	if kind := Kind(value.text); kind.Known() {
+	if kind := Kind(value.Text); kind.Known() {
 		return kind, nil
 	}
-	return "", refuse(path, "%s is none of code_diff, report, dataset, action_log, ops_result", quote(value.text))
+	return "", refuse(path, "%s is none of code_diff, report, dataset, action_log, ops_result", quote(value.Text))
 }
 
-func (n node) outputPath(kind Kind) (string, *contracts.Error) {
+func outputPathOf(n tree.Node, kind Kind) (string, *contracts.Error) {
 	const path = specPath + ".output_path"
-	value, given := n.member("output_path")
-	if given && value.shape != shapeText {
-		return "", refuse(path, "must be a string and is %s", value.shape)
+	value, given := n.Member("output_path")
+	if given && value.Shape != tree.Text {
+		return "", refuse(path, "must be a string and is %s", value.Shape)
 	}
-	blank := strings.TrimSpace(value.text) == ""
+	blank := strings.TrimSpace(value.Text) == ""
 	switch {
 	case kind == CodeDiff && blank:
 		return "", nil
@@ -101,41 +86,41 @@ func (n node) outputPath(kind Kind) (string, *contracts.Error) {
 	case blank:
 		return "", refuse(path, "is required for a %s", kind)
 	}
-	clean, err := CleanOutputPath(value.text)
+	clean, err := CleanOutputPath(value.Text)
 	if err != nil {
 		return "", refuse(path, "%v", err)
 	}
 	return clean, nil
 }
 
-func (n node) canonicalisation(kind Kind) (string, *contracts.Error) {
+func canonicalisationOf(n tree.Node, kind Kind) (string, *contracts.Error) {
 	const path = specPath + ".canonicalisation"
-	value, given := n.member("canonicalisation")
+	value, given := n.Member("canonicalisation")
 	switch {
-	case !given || value.shape == shapeNull:
+	case !given || value.Shape == tree.Null:
 		return "", nil
-	case value.shape != shapeText:
-		return "", refuse(path, "must be a string and is %s", value.shape)
-	case value.text != "" && value.text != string(kind):
-		return "", refuse(path, "%s is not the rule of %s, which is the only one it has", quote(value.text), kind)
+	case value.Shape != tree.Text:
+		return "", refuse(path, "must be a string and is %s", value.Shape)
+	case value.Text != "" && value.Text != string(kind):
+		return "", refuse(path, "%s is not the rule of %s, which is the only one it has", quote(value.Text), kind)
 	}
-	return value.text, nil
+	return value.Text, nil
 }
 
-func (n node) criteria(kind Kind) ([]Criterion, *contracts.Error) {
+func criteriaOf(n tree.Node, kind Kind) ([]Criterion, *contracts.Error) {
 	const path = specPath + ".criteria"
-	value, given := n.member("criteria")
+	value, given := n.Member("criteria")
 	switch {
-	case !given || value.shape == shapeNull:
+	case !given || value.Shape == tree.Null:
 		return []Criterion{}, nil
-	case value.shape != shapeList:
-		return nil, refuse(path, "must be a list and is %s", value.shape)
-	case kind == CodeDiff && len(value.items) > 0:
+	case value.Shape != tree.List:
+		return nil, refuse(path, "must be a list and is %s", value.Shape)
+	case kind == CodeDiff && len(value.Items) > 0:
 		return nil, refuse(path, "a code_diff has none: they judge an artifact")
 	}
-	criteria := make([]Criterion, len(value.items))
-	for i, item := range value.items {
-		c, err := item.criterion(path + "[" + strconv.Itoa(i) + "]")
+	criteria := make([]Criterion, len(value.Items))
+	for i, item := range value.Items {
+		c, err := criterionOf(item, path+"["+strconv.Itoa(i)+"]")
 		if err != nil {
 			return nil, err
 		}
@@ -144,29 +129,29 @@ func (n node) criteria(kind Kind) ([]Criterion, *contracts.Error) {
 	return criteria, nil
 }
 
-func (n node) criterion(path string) (Criterion, *contracts.Error) {
-	if err := n.onlyKeys(path, "type", "value"); err != nil {
+func criterionOf(n tree.Node, path string) (Criterion, *contracts.Error) {
+	if err := n.OnlyKeys(path, "type", "value"); err != nil {
 		return Criterion{}, err
 	}
 	var c Criterion
-	kind, given := n.member("type")
+	kind, given := n.Member("type")
 	switch {
 	case !given:
 		return c, refuse(path+".type", "is required")
-	case kind.shape != shapeText:
-		return c, refuse(path+".type", "must be a string and is %s", kind.shape)
+	case kind.Shape != tree.Text:
+		return c, refuse(path+".type", "must be a string and is %s", kind.Shape)
 	}
-	if c.Type = CriterionType(kind.text); !slices.Contains(criterionTypes, c.Type) {
-		return c, refuse(path+".type", "%s is none of hash_stable, schema_valid, criteria_match, figures_grounded", quote(kind.text))
+	if c.Type = CriterionType(kind.Text); !slices.Contains(criterionTypes, c.Type) {
+		return c, refuse(path+".type", "%s is none of hash_stable, schema_valid, criteria_match, figures_grounded", quote(kind.Text))
 	}
-	value, given := n.member("value")
+	value, given := n.Member("value")
 	switch {
 	case !given:
 		return c, refuse(path+".value", "is required")
-	case value.shape != shapeText:
-		return c, refuse(path+".value", "must be a string and is %s", value.shape)
+	case value.Shape != tree.Text:
+		return c, refuse(path+".value", "must be a string and is %s", value.Shape)
 	}
-	c.Value = value.text
+	c.Value = value.Text
 	if c.Type == FiguresGrounded {
 		if _, err := figures.ParseCriterion(c.Value); err != nil {
 			return c, refuse(path+".value", "%s", clip(err.Error(), 200))

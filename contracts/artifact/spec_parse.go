@@ -3,10 +3,11 @@
 package artifact
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"countersign/contracts/tree"
 )
 
 // ParseSpec reads a declaration, the block itself, as JSON when it opens with a brace and a quotation
@@ -14,21 +15,21 @@ import (
 // *contracts.Error of code invalid whose path names the field ("artifact_spec.criteria[0].type"), or
 // "artifact_spec" for the block as a whole.
 func ParseSpec(data []byte) (Spec, error) {
-	switch {
-	case !utf8.Valid(data):
-		return Spec{}, refuse(specPath, "invalid UTF-8")
-	case bytes.HasPrefix(data, []byte(byteOrderMark)):
-		return Spec{}, refuse(specPath, "%s", reasonBOM)
-	}
-	read := nodeFromYAML
-	if looksLikeJSON(data) {
-		read = nodeFromJSON
-	}
-	n, err := read(data)
+	n, err := tree.Read(data, specPath)
 	if err != nil {
 		return Spec{}, err
 	}
-	return n.parsed()
+	return SpecFrom(n)
+}
+
+// SpecFrom reads the declaration that stands within a larger document: a plan's step, a backlog file's
+// frontmatter. The error is that of ParseSpec.
+func SpecFrom(n tree.Node) (Spec, error) {
+	spec, err := specOf(n)
+	if err != nil { // an error that callers see must not hold a nil pointer
+		return Spec{}, err
+	}
+	return spec, nil
 }
 
 // Flags are a declaration from a command line; "" and nil are what was not given.
@@ -41,39 +42,30 @@ type Flags struct {
 
 // ParseFlags reads a declaration from flags. The error is that of ParseSpec.
 func ParseFlags(f Flags) (Spec, error) {
-	n := node{shape: shapeMapping}
-	for _, m := range []nodeMember{{"kind", textNode(f.Kind)}, {"output_path", textNode(f.OutputPath)}} {
-		if m.value.text != "" {
-			n.members = append(n.members, m)
+	n := tree.Node{Shape: tree.Mapping}
+	for _, m := range []tree.Member{{Key: "kind", Value: tree.String(f.Kind)}, {Key: "output_path", Value: tree.String(f.OutputPath)}} {
+		if m.Value.Text == "" {
+			continue
 		}
+		if !utf8.ValidString(m.Value.Text) {
+			return Spec{}, refuse(specPath+"."+m.Key, "invalid UTF-8")
+		}
+		n.Members = append(n.Members, m)
 	}
-	criteria := node{shape: shapeList}
+	criteria := tree.Node{Shape: tree.List}
 	for i, flag := range f.Criteria {
+		at := specPath + ".criteria[" + strconv.Itoa(i) + "]"
 		kind, value, ok := strings.Cut(flag, ":")
-		if !ok {
-			return Spec{}, refuse(specPath+".criteria["+strconv.Itoa(i)+"]", "must be TYPE:VALUE")
+		switch {
+		case !ok:
+			return Spec{}, refuse(at, "must be TYPE:VALUE")
+		case !utf8.ValidString(flag):
+			return Spec{}, refuse(at, "invalid UTF-8")
 		}
-		criteria.items = append(criteria.items, node{shape: shapeMapping, members: []nodeMember{
-			{"type", textNode(kind)}, {"value", textNode(value)},
+		criteria.Items = append(criteria.Items, tree.Node{Shape: tree.Mapping, Members: []tree.Member{
+			{Key: "type", Value: tree.String(kind)}, {Key: "value", Value: tree.String(value)},
 		}})
 	}
-	n.members = append(n.members, nodeMember{"criteria", criteria})
-	return n.parsed()
-}
-
-// parsed is spec for callers that see an error, which must not hold a nil pointer.
-func (n node) parsed() (Spec, error) {
-	spec, err := n.spec()
-	if err != nil {
-		return Spec{}, err
-	}
-	return spec, nil
-}
-
-// looksLikeJSON separates JSON from YAML by how it opens, so that broken JSON is refused as such and
-// not read as the YAML it may happen to be.
-func looksLikeJSON(data []byte) bool {
-	rest, ok := bytes.CutPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte{'{'})
-	rest = bytes.TrimLeft(rest, " \t\r\n")
-	return ok && len(rest) > 0 && (rest[0] == '"' || rest[0] == '}')
+	n.Members = append(n.Members, tree.Member{Key: "criteria", Value: criteria})
+	return SpecFrom(n)
 }

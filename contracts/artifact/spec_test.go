@@ -95,41 +95,6 @@ func TestSpecsAccepted(t *testing.T) {
 	}
 }
 
-// A block within a plan or a backlog file.
-func TestSpecFromYAML(t *testing.T) {
-	t.Parallel()
-	var plan struct {
-		Stages []struct {
-			Steps []struct {
-				Title string
-				Spec  yaml.Node `yaml:"artifact_spec"`
-			}
-		}
-	}
-	require.NoError(t, yaml.Unmarshal([]byte(`
-stages:
-  - steps:
-      - title: a
-        artifact_spec: {kind: report, output_path: reports/weekly.md}
-      - title: b
-        artifact_spec: &shared
-          kind: dataset
-      - title: c
-        artifact_spec: *shared
-      - title: d
-`), &plan))
-	steps := plan.Stages[0].Steps
-	spec, err := artifact.SpecFromYAML(&steps[0].Spec)
-	require.NoError(t, err)
-	require.Equal(t, artifact.Spec{Kind: artifact.Report, OutputPath: "reports/weekly.md", Criteria: []artifact.Criterion{}}, spec)
-	_, err = artifact.SpecFromYAML(&steps[1].Spec)
-	require.Contains(t, requireRefused(t, err, "artifact_spec").Detail, "anchors")
-	_, err = artifact.SpecFromYAML(&steps[2].Spec)
-	require.Contains(t, requireRefused(t, err, "artifact_spec").Detail, "anchors")
-	_, err = artifact.SpecFromYAML(&steps[3].Spec)
-	requireRefused(t, err, "artifact_spec")
-}
-
 func TestParseFlags(t *testing.T) {
 	t.Parallel()
 	spec, err := artifact.ParseFlags(artifact.Flags{Kind: "report", OutputPath: " reports\\weekly.md", Criteria: []string{"hash_stable:sha256:...", "figures_grounded:", `schema_valid:{"a":1}`}})
@@ -143,11 +108,12 @@ func TestParseFlags(t *testing.T) {
 	require.Equal(t, artifact.Spec{Kind: artifact.CodeDiff, Criteria: []artifact.Criterion{}}, spec)
 	for field, flags := range map[string]artifact.Flags{
 		"artifact_spec.kind":              {OutputPath: "x"},
-		"artifact_spec.output_path":       {Kind: "report"},
 		"artifact_spec.criteria":          {Kind: "code_diff", Criteria: []string{"hash_stable:x"}},
 		"artifact_spec.criteria[1]":       {Kind: "report", OutputPath: "x", Criteria: []string{"hash_stable:x", "hash_stable"}},
 		"artifact_spec.criteria[0].type":  {Kind: "report", OutputPath: "x", Criteria: []string{":x"}},
 		"artifact_spec.criteria[0].value": {Kind: "report", OutputPath: "x", Criteria: []string{"hash_stable: "}},
+		"artifact_spec.output_path":       {Kind: "report", OutputPath: "\xff"},
+		"artifact_spec.criteria[0]":       {Kind: "report", OutputPath: "x", Criteria: []string{"hash_stable:\xff"}},
 	} {
 		_, err := artifact.ParseFlags(flags)
 		requireRefused(t, err, field)

@@ -3,6 +3,7 @@
 package receipt
 
 import (
+	"strings"
 	"time"
 
 	"countersign/contracts/canonjson"
@@ -22,6 +23,8 @@ type Acceptance struct {
 	// Contract and Verdict are RFC 8785 bytes.
 	Contract []byte
 	Verdict  []byte
+	// EntryHash is the lineage entry that records an accepted artifact, "" for a commit.
+	EntryHash string
 	// Attempts are all of the revision, oldest first, the accepted ones included.
 	Attempts []Attempt
 }
@@ -75,12 +78,21 @@ func (a Acceptance) statement() (Statement, error) {
 	if worker == nil || verifier == nil {
 		return Statement{}, unproven("the verdict's attempts are not among the revision's")
 	}
+	candidate := map[string]string{digestGitCommit: v.CandidateCommit}
+	if v.CandidateHash != "" {
+		declared, err := c.Task.Declaration()
+		if err != nil {
+			return Statement{}, within("contract", err)
+		}
+		p.Artifact = &Artifact{Kind: declared.Kind, ContentHash: v.CandidateHash, EntryHash: a.EntryHash}
+		candidate = map[string]string{digestSHA256: strings.TrimPrefix(v.CandidateHash, hashPrefix)}
+	}
 	p.ClaimBoundary = boundary(*verifier, *worker, c.Verifier.ProfileID)
 	return Statement{
 		Type: intoto.StatementTypeUri,
 		Subject: []Subject{
 			{SubjectContract, map[string]string{digestSHA256: digest}},
-			{SubjectCandidate, map[string]string{digestGitCommit: v.CandidateCommit}},
+			{SubjectCandidate, candidate},
 			{SubjectVerdict, map[string]string{digestSHA256: canonjson.Digest(a.Verdict)}},
 		},
 		PredicateType: PredicateType,

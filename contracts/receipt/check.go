@@ -3,6 +3,7 @@
 package receipt
 
 import (
+	"regexp"
 	"slices"
 
 	"countersign/contracts"
@@ -22,7 +23,7 @@ func (st *Statement) check() *contracts.Error {
 		return unproven("the statement's type is %q", st.Type)
 	case st.PredicateType != PredicateType:
 		return unproven("the predicate's type is %q, not an acceptance's", st.PredicateType)
-	case len(st.Subject) != 3 || st.ContractDigest() == "" || st.CandidateCommit() == "" || st.VerdictDigest() == "":
+	case len(st.Subject) != 3 || st.ContractDigest() == "" || st.CandidateCommit()+st.CandidateHash() == "" || st.VerdictDigest() == "":
 		return unproven("the subjects are not contract, candidate and verdict")
 	case p.Policy.Digest[digestSHA256] != st.ContractDigest():
 		return unproven("the policy is not the contract among the subjects")
@@ -33,14 +34,36 @@ func (st *Statement) check() *contracts.Error {
 	if err != nil {
 		return err
 	}
-	if v.ContractDigest != st.ContractDigest() || v.CandidateCommit != st.CandidateCommit() {
+	if v.ContractDigest != st.ContractDigest() || v.CandidateCommit != st.CandidateCommit() || v.CandidateHash != st.CandidateHash() {
 		return unproven("the verdict is about another contract or candidate")
 	}
 	if err := passes(v); err != nil {
 		return err
 	}
+	if err := st.checkArtifact(); err != nil {
+		return err
+	}
 	return st.checkAttempts(v)
 }
+
+// checkArtifact holds an accepted artifact to the candidate and to having been recorded.
+func (st *Statement) checkArtifact() *contracts.Error {
+	a := st.Predicate.Artifact
+	switch {
+	case (a != nil) != (st.CandidateHash() != ""):
+		return unproven("an artifact is recorded exactly when the candidate is one")
+	case a == nil:
+		return nil
+	case a.ContentHash != st.CandidateHash():
+		return unproven("another artifact is recorded than the candidate")
+	case !entryHash.MatchString(a.EntryHash):
+		return unproven("the artifact names no lineage entry")
+	}
+	return nil
+}
+
+// entryHash is the form of a lineage entry's hash.
+var entryHash = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // passes holds a verdict to passing each criterion it names, each once and with something to show.
 func passes(v workflow.Verdict) *contracts.Error {
@@ -69,12 +92,14 @@ func (st *Statement) checkAttempts(v workflow.Verdict) *contracts.Error {
 	switch {
 	case worker == nil || worker.Purpose != workflow.PurposeWork || worker.Outcome != workflow.OutcomeResult:
 		return unproven("the attempt that made the candidate is not there")
-	case worker.ResultCommit != st.CandidateCommit():
-		return unproven("the worker handed in another commit than the candidate")
+	case worker.ResultCommit != st.CandidateCommit() || worker.ArtifactHash != st.CandidateHash():
+		return unproven("the worker handed in something else than the candidate")
 	case verifier == nil || verifier.Purpose != workflow.PurposeVerify || verifier.Outcome != workflow.OutcomeVerdictPass:
 		return unproven("the attempt that passed the candidate is not there")
-	case verifier.BaseCommit != st.CandidateCommit():
+	case st.CandidateCommit() != "" && verifier.BaseCommit != st.CandidateCommit():
 		return unproven("the verifier started from another commit than the candidate")
+	case verifier.ArtifactHash != st.CandidateHash():
+		return unproven("the verifier judged another artifact than the candidate")
 	case verifier != &p.Attempts[len(p.Attempts)-1]:
 		return unproven("the verification is not the last attempt")
 	}
@@ -135,6 +160,10 @@ func (st *Statement) against(contract []byte) *contracts.Error {
 		return err
 	}
 	p := &st.Predicate
+	declared, problem := c.Task.Declaration()
+	if problem != nil {
+		return within("contract", problem)
+	}
 	var frozen, judged []string
 	for _, criterion := range c.Criteria {
 		frozen = append(frozen, criterion.ID)
@@ -149,6 +178,8 @@ func (st *Statement) against(contract []byte) *contracts.Error {
 		return unproven("the verdict does not judge every criterion of the contract, each once")
 	case c.ProjectID != p.ProjectID || c.Task.ID != p.TaskID || c.Revision != p.Revision:
 		return unproven("the contract is another task's")
+	case p.Artifact == nil && workflow.ArtifactMode(string(declared.Kind)), p.Artifact != nil && p.Artifact.Kind != declared.Kind:
+		return unproven("the contract asks for another kind of result")
 	case c.Verifier.ProfileID != p.ClaimBoundary.JudgedBy.ProfileID || c.Verifier.ProfileID == c.Profile.ProfileID:
 		return unproven("the contract names another verifier, or the worker as its own")
 	}

@@ -5,6 +5,7 @@ package receipt
 import (
 	"bytes"
 	_ "embed"
+	"strings"
 	"text/template"
 )
 
@@ -22,6 +23,8 @@ type manualData struct {
 	Ed25519   bool
 	Contract  string
 	Commit    string
+	Artifact  *Artifact // nil for a commit
+	SHA256    string    // of the artifact, hex
 	Accepted  string
 	Type      string
 	SameNode  bool
@@ -41,6 +44,7 @@ func manual(st Statement, keys KeySet, signer int) ([]byte, error) {
 	}
 	d := manualData{
 		Statement: st, Signer: keys.Keys[signer], Ed25519: key.Ed25519(), Contract: st.ContractDigest(), Commit: st.CandidateCommit(),
+		Artifact: st.Predicate.Artifact, SHA256: strings.TrimPrefix(st.CandidateHash(), hashPrefix),
 		Accepted: st.Predicate.AcceptedAt.UTC().Format("2006-01-02 15:04:05 UTC"), Type: PredicateType,
 		SameNode: st.Predicate.ClaimBoundary.SameNode,
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/contracts"
+	"countersign/contracts/artifact"
 	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 
@@ -27,6 +28,8 @@ const (
 const (
 	digestSHA256    = "sha256"
 	digestGitCommit = "gitCommit"
+
+	hashPrefix = digestSHA256 + ":"
 )
 
 // Statement is an in-toto Statement v1 about one acceptance. Its subjects are the frozen contract, the
@@ -59,6 +62,8 @@ type Predicate struct {
 	Attempts []Attempt `json:"attempts"`
 	// Verdict is the whole verdict as its verifier handed it in.
 	Verdict jsontext.Value `json:"verdict"`
+	// Artifact is what was accepted when that is no commit.
+	Artifact *Artifact `json:"artifact,omitzero"`
 	// Policy is the contract that was judged against.
 	Policy Policy `json:"policy"`
 	// AssertedBy names for each fact whose word it is: worker, verifier or server.
@@ -70,6 +75,14 @@ type Predicate struct {
 type Server struct {
 	InstanceID string `json:"instance_id"`
 	Resource   string `json:"resource"`
+}
+
+// Artifact is an accepted deliverable and the signed lineage entry that records it (see package lineage).
+type Artifact struct {
+	Kind artifact.Kind `json:"kind"`
+	// ContentHash and EntryHash are "sha256:" and 64 lowercase hex. The first is the candidate.
+	ContentHash string `json:"content_hash"`
+	EntryHash   string `json:"entry_hash"`
 }
 
 // Policy is where the contract can be read, and its digest (algorithm → lowercase hex).
@@ -89,6 +102,7 @@ type Attempt struct {
 	FencingToken      int64            `json:"fencing_token"`
 	BaseCommit        string           `json:"base_commit"`
 	ResultCommit      string           `json:"result_commit,omitzero"`
+	ArtifactHash      string           `json:"artifact_hash,omitzero"`
 	EvidencePath      string           `json:"evidence_path,omitzero"`
 	Outcome           workflow.Outcome `json:"outcome"`
 	ClaimedAt         time.Time        `json:"claimed_at"`
@@ -176,7 +190,16 @@ func (st *Statement) digestOf(name, algorithm string) string {
 // ContractDigest is the lowercase hex SHA-256 of the contract's bytes.
 func (st *Statement) ContractDigest() string { return st.digestOf(SubjectContract, digestSHA256) }
 
-// CandidateCommit is the accepted commit, 40 lowercase hex.
+// CandidateHash is the content hash of the accepted artifact, "sha256:" and 64 lowercase hex; "" for a
+// commit.
+func (st *Statement) CandidateHash() string {
+	if digest := st.digestOf(SubjectCandidate, digestSHA256); digest != "" {
+		return hashPrefix + digest
+	}
+	return ""
+}
+
+// CandidateCommit is the accepted commit, 40 lowercase hex; "" for an artifact.
 func (st *Statement) CandidateCommit() string {
 	return st.digestOf(SubjectCandidate, digestGitCommit)
 }

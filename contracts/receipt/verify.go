@@ -21,11 +21,14 @@ type Trust struct {
 
 // Verified is what a receipt proves.
 type Verified struct {
-	ReceiptID       string    `json:"receipt_id"`
-	TaskID          string    `json:"task_id"`
-	WorkflowID      string    `json:"workflow_id"`
-	ContractDigest  string    `json:"contract_digest"`
-	CandidateCommit string    `json:"candidate_commit"`
+	ReceiptID      string `json:"receipt_id"`
+	TaskID         string `json:"task_id"`
+	WorkflowID     string `json:"workflow_id"`
+	ContractDigest string `json:"contract_digest"`
+	// CandidateCommit, or CandidateHash with the EntryHash of its record.
+	CandidateCommit string    `json:"candidate_commit,omitzero"`
+	CandidateHash   string    `json:"candidate_hash,omitzero"`
+	EntryHash       string    `json:"entry_hash,omitzero"`
 	VerdictDigest   string    `json:"verdict_digest"`
 	AcceptedAt      time.Time `json:"accepted_at"`
 	// Signers are the fingerprints of the distinct keys under which the receipt is believed.
@@ -72,11 +75,15 @@ func (e envelope) verify(t Trust, contract []byte) (Verified, *contracts.Error) 
 	if err != nil {
 		return Verified{}, err
 	}
-	return Verified{
+	v := Verified{
 		ReceiptID: st.Predicate.ReceiptID, TaskID: st.Predicate.TaskID, WorkflowID: st.Predicate.WorkflowID,
 		ContractDigest: st.ContractDigest(), CandidateCommit: st.CandidateCommit(), VerdictDigest: st.VerdictDigest(),
-		AcceptedAt: st.Predicate.AcceptedAt, Signers: signers,
-	}, nil
+		AcceptedAt: st.Predicate.AcceptedAt, Signers: signers, CandidateHash: st.CandidateHash(),
+	}
+	if a := st.Predicate.Artifact; a != nil {
+		v.EntryHash = a.EntryHash
+	}
+	return v, nil
 }
 
 // signers are the fingerprints of the believed keys that signed. The keyid chooses no key: it only

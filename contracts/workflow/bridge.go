@@ -95,6 +95,9 @@ type PlanWorkflow struct {
 	FrozenBaseCommit string      `json:"frozen_base_commit"`
 	// CandidateCommit is the commit to verify or to correct; null in a first work attempt.
 	CandidateCommit *string `json:"candidate_commit"`
+	// CandidateHash is the artifact to verify or to correct, in the place of CandidateCommit; its bytes
+	// are at …/candidate.
+	CandidateHash *string `json:"candidate_hash,omitzero"`
 	// WorkerExecutionID is the work attempt that made the candidate; null in a first work attempt.
 	WorkerExecutionID *string             `json:"worker_execution_id"`
 	Feedback          []CriterionFeedback `json:"feedback"`

@@ -71,6 +71,10 @@ func (e *Event) Check() error {
 		return contracts.Invalid("$.exit_code", "must be 0 when completed")
 	case e.State == EventCompleted && e.Completion != nil && e.ResultSummary != nil:
 		return contracts.Invalid("$.result_summary", "give completion or result_summary, not both")
+	case e.Verdict != nil && e.Verdict.CandidateCommit == "" && e.Verdict.CandidateHash == "":
+		return contracts.Invalid("$.verdict.candidate_commit", "is required")
+	case e.Verdict != nil && e.Verdict.CandidateCommit != "" && e.Verdict.CandidateHash != "":
+		return contracts.Invalid("$.verdict.candidate_hash", "give candidate_commit or candidate_hash, not both")
 	case (e.State == EventFailed || e.State == EventInterrupted) && e.Reason == nil && e.Refusal == nil:
 		return contracts.Invalid("$.reason", "is required when %s", e.State)
 	}
@@ -98,6 +102,7 @@ func (e *Event) fields() []eventField {
 		{"provider_session_id", e.ProviderSessionID != nil, ended || e.State == EventRunning},
 		{"exit_code", e.ExitCode != nil, ended},
 		{"result_commit", e.ResultCommit != nil, completed},
+		{"artifact_hash", e.ArtifactHash != nil, completed},
 		{"evidence_path", e.EvidencePath != nil, completed},
 		{"clean_workspace", e.CleanWorkspace != nil, completed},
 		{"completion", e.Completion != nil, completed},

@@ -78,6 +78,8 @@ type Facts struct {
 	// Reported are the live attempt's recorded events, oldest first; set where the contract has a
 	// worker_dispatch.
 	Reported []ReportedEvent
+	// Upload is what the work attempt uploaded last, nil for nothing; set for its completed event.
+	Upload *Upload
 	// Lease and Deadline are the frozen durations.
 	Lease    time.Duration
 	Deadline time.Duration

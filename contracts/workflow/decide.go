@@ -80,7 +80,7 @@ func (a *Attempt) Terminal() *contracts.Error {
 // newStep is a step that changes nothing yet.
 func newStep(s State, f Facts) *Decision {
 	return &Decision{Step: &Step{
-		First: s.Sequence + 1, At: f.Now, Phase: s.Phase, Reason: s.Reason, CandidateCommit: s.CandidateCommit,
+		First: s.Sequence + 1, At: f.Now, Phase: s.Phase, Reason: s.Reason, CandidateCommit: s.CandidateCommit, CandidateHash: s.CandidateHash,
 		WorkerExecutionID: s.WorkerExecutionID, WorkAttempts: s.WorkAttempts, FailedCriteria: s.FailedCriteria,
 		ReceiptID: s.ReceiptID, Active: s.Active,
 	}}

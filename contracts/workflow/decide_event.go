@@ -37,6 +37,9 @@ func decideEvent(s State, c Command, f Facts) Decision {
 	if refusal := e.checkDispatch(f.bound() != nil); refusal != nil {
 		return Decision{Refusal: refusal}
 	}
+	if refusal := e.checkMode(s.ArtifactMode()); refusal != nil {
+		return Decision{Refusal: refusal}
+	}
 	if e.State == EventRunning && f.SessionSeen {
 		return refuse(contracts.CodeSessionReused, "this provider session was seen before on this instance")
 	}
@@ -179,7 +182,11 @@ func advance(s State, f Facts, p Payload) Decision {
 		d.entry(EntryRunning, a.ExecutionID, map[string]any{"provider_session_id": a.ProviderSessionID})
 	case EventCompleted:
 		judged = d.settle(f, f.Subject, e)
-		if a.Purpose == PurposeWork {
+		if a.Purpose == PurposeWork && s.ArtifactMode() {
+			if refusal := d.artifactCompleted(s, f, judged); refusal != nil {
+				return Decision{Refusal: refusal}
+			}
+		} else if a.Purpose == PurposeWork {
 			d.workCompleted(s, f, judged)
 		} else if refusal := d.verifyCompleted(s, f, judged); refusal != nil {
 			return Decision{Refusal: refusal}
@@ -197,10 +204,13 @@ func advance(s State, f Facts, p Payload) Decision {
 }
 
 // fail ends the active attempt as failed and blocks the revision.
-func (d *Decision) fail(reason Reason) {
+func (d *Decision) fail(reason Reason) { d.failFor(reason, map[string]any{}) }
+
+// failFor is fail with more to say in the history.
+func (d *Decision) failFor(reason Reason, said map[string]any) {
 	id := d.Step.Active.ExecutionID
 	d.end(AttemptFailed, OutcomeFailed, reason)
-	d.entry(EntryFailed, id, map[string]any{"reason": string(reason)})
+	d.entry(EntryFailed, id, withReason(said, reason))
 	d.block(id, reason)
 }
 
@@ -231,23 +241,34 @@ func withReason(data map[string]any, reason Reason) map[string]any {
 }
 
 // attested reports whether a completed event says everything that makes its result usable.
-func attested(e *Event) bool {
+func attested(s State, e *Event) bool {
+	if s.ArtifactMode() {
+		return e.ArtifactHash != nil && e.EvidencePath != nil
+	}
 	return e.ResultCommit != nil && e.EvidencePath != nil && e.CleanWorkspace != nil && *e.CleanWorkspace
 }
 
 // result ends the active attempt with what it handed in.
 func (d *Decision) result(e *Event, outcome Outcome) {
 	id := d.Step.Active.ExecutionID
-	d.Result = &AttemptResult{ResultCommit: *e.ResultCommit, EvidencePath: *e.EvidencePath}
+	d.Result = &AttemptResult{EvidencePath: *e.EvidencePath}
+	said := map[string]any{"evidence_path": *e.EvidencePath}
+	if e.ArtifactHash != nil {
+		d.Result.ArtifactHash = *e.ArtifactHash
+		said["artifact_hash"] = *e.ArtifactHash
+	} else {
+		d.Result.ResultCommit = *e.ResultCommit
+		said["result_commit"] = *e.ResultCommit
+	}
 	d.end(AttemptCompleted, outcome, "")
-	d.entry(EntryCompleted, id, map[string]any{"result_commit": *e.ResultCommit, "evidence_path": *e.EvidencePath})
+	d.entry(EntryCompleted, id, said)
 }
 
 // workCompleted makes the result the candidate and offers its verification, in one step. A result that
 // the settled dispatch does not let count is none.
 func (d *Decision) workCompleted(s State, f Facts, settled *DispatchRecord) {
 	switch {
-	case !attested(f.Event):
+	case !attested(s, f.Event):
 		d.fail(ReasonEvidenceMissing)
 		return
 	case settled != nil && !settled.Stands():

@@ -14,7 +14,7 @@ func (d *Decision) verifyCompleted(s State, f Facts, settled *DispatchRecord) *c
 	switch {
 	case !f.ContractIntact:
 		return contracts.Refuse(contracts.CodeInternal, "the stored contract does not have its digest")
-	case !attested(e):
+	case !attested(s, e):
 		d.fail(ReasonEvidenceMissing)
 		return nil
 	case settled != nil && !settled.Stands():
@@ -23,7 +23,7 @@ func (d *Decision) verifyCompleted(s State, f Facts, settled *DispatchRecord) *c
 	case e.Verdict == nil:
 		d.fail(ReasonVerdictMissing)
 		return nil
-	case *e.ResultCommit != s.CandidateCommit || !validVerdict(s, verifier, e.Verdict, f.Contract.Criteria):
+	case !s.hands(e) || !validVerdict(s, verifier, e.Verdict, f.Contract.Criteria):
 		d.fail(ReasonVerdictInvalid)
 		return nil
 	}
@@ -50,7 +50,11 @@ func (d *Decision) verifyCompleted(s State, f Facts, settled *DispatchRecord) *c
 		return nil
 	}
 	d.entry(EntryChangesRequested, verifier, map[string]any{"failed_criteria": failed})
-	d.offer(s, f, PurposeWork, s.WorkAttempts+1, s.CandidateCommit)
+	base := s.CandidateCommit
+	if s.ArtifactMode() {
+		base = f.Contract.BaseCommit
+	}
+	d.offer(s, f, PurposeWork, s.WorkAttempts+1, base)
 	return nil
 }
 
@@ -59,14 +63,25 @@ func (d *Decision) accept(f Facts, verifier string) {
 	d.Accepted = f.Event.Verdict
 	d.Step.Phase, d.Step.ReceiptID = PhaseAccepted, f.Fresh.ReceiptID
 	d.entry(EntryVerdict, verifier, map[string]any{"outcome": CriterionPass})
-	d.entry(EntryAccepted, verifier, map[string]any{"receipt_id": f.Fresh.ReceiptID, "candidate_commit": d.Step.CandidateCommit})
+	d.entry(EntryAccepted, verifier, map[string]any{
+		"receipt_id": f.Fresh.ReceiptID, "candidate_commit": d.Step.CandidateCommit, "candidate_hash": d.Step.CandidateHash,
+		"warning": strictLater(f.Contract),
+	})
+}
+
+// hands reports whether a verifier's event names the candidate as what it judged.
+func (s State) hands(e *Event) bool {
+	if s.ArtifactMode() {
+		return *e.ArtifactHash == s.CandidateHash
+	}
+	return *e.ResultCommit == s.CandidateCommit
 }
 
 // validVerdict holds a verdict to this attempt and to the frozen criteria: every id matches, every
 // criterion stands exactly once with pass or fail, an evidence path and feedback that says something.
 // Copies of a criterion's text do not count.
 func validVerdict(s State, verifier string, v *Verdict, criteria []Criterion) bool {
-	if v.ContractDigest != s.ContractDigest || v.CandidateCommit != s.CandidateCommit ||
+	if v.ContractDigest != s.ContractDigest || v.CandidateCommit != s.CandidateCommit || v.CandidateHash != s.CandidateHash ||
 		v.WorkerExecutionID != s.WorkerExecutionID || v.VerifierExecutionID != verifier ||
 		len(v.Results) != len(criteria) {
 		return false

@@ -17,6 +17,7 @@ type Detail struct {
 	ContractDigest  string         `json:"contract_digest"`
 	Phase           Phase          `json:"phase"`
 	CandidateCommit *string        `json:"candidate_commit"`
+	CandidateHash   *string        `json:"candidate_hash,omitzero"`
 	ActiveAttempt   *AttemptView   `json:"active_attempt"`
 	Attempts        []AttemptView  `json:"attempts"`
 	Reason          *Reason        `json:"reason"`
@@ -45,9 +46,11 @@ type AttemptView struct {
 	BaseCommit        string       `json:"base_commit"`
 	ResultCommit      *string      `json:"result_commit"`
 	EvidencePath      *string      `json:"evidence_path"`
-	ClaimedAt         *time.Time   `json:"claimed_at"`
-	LeaseExpiresAt    *time.Time   `json:"lease_expires_at"`
-	DeadlineAt        *time.Time   `json:"deadline_at"`
+	// Artifact is what the attempt of a task that produces one uploaded last.
+	Artifact       *Upload    `json:"artifact,omitzero"`
+	ClaimedAt      *time.Time `json:"claimed_at"`
+	LeaseExpiresAt *time.Time `json:"lease_expires_at"`
+	DeadlineAt     *time.Time `json:"deadline_at"`
 	// LeaseExpired is true for an attempt that still counts as live although its lease is over by
 	// the database clock: its last phase is stale.
 	LeaseExpired  bool       `json:"lease_expired"`
@@ -90,6 +93,7 @@ type Projection struct {
 	Phase           Phase   `json:"phase"`
 	Attempt         int     `json:"attempt"`
 	CandidateCommit *string `json:"candidate_commit"`
+	CandidateHash   *string `json:"candidate_hash,omitzero"`
 	Reason          *Reason `json:"reason"`
 	// WorkerDispatch is what Detail.WorkerDispatch is.
 	WorkerDispatch *DispatchSummary `json:"worker_dispatch,omitzero"`
@@ -120,6 +124,7 @@ type Live struct {
 	// Sequence is the last history entry the workflow has applied.
 	Sequence        int          `json:"sequence"`
 	CandidateCommit string       `json:"candidate_commit,omitzero"`
+	CandidateHash   string       `json:"candidate_hash,omitzero"`
 	ExecutionID     string       `json:"execution_id,omitzero"`
 	Purpose         Purpose      `json:"purpose,omitzero"`
 	AttemptPhase    AttemptPhase `json:"attempt_phase,omitzero"`
@@ -128,12 +133,15 @@ type Live struct {
 
 // Receipt answers GET /v1/tasks/{id}/receipt.
 type Receipt struct {
-	ReceiptID       string    `json:"receipt_id"`
-	TaskID          string    `json:"task_id"`
-	WorkflowID      string    `json:"workflow_id"`
-	ContractDigest  string    `json:"contract_digest"`
-	CandidateCommit *string   `json:"candidate_commit,omitzero"`
-	AcceptedAt      time.Time `json:"accepted_at"`
+	ReceiptID       string  `json:"receipt_id"`
+	TaskID          string  `json:"task_id"`
+	WorkflowID      string  `json:"workflow_id"`
+	ContractDigest  string  `json:"contract_digest"`
+	CandidateCommit *string `json:"candidate_commit,omitzero"`
+	CandidateHash   *string `json:"candidate_hash,omitzero"`
+	// EntryHash is the signed lineage entry that the acceptance of an artifact made.
+	EntryHash  *string   `json:"entry_hash,omitzero"`
+	AcceptedAt time.Time `json:"accepted_at"`
 	// Envelope is the signed DSSE envelope, byte for byte; see package receipt.
 	Envelope jsontext.Value `json:"envelope"`
 }

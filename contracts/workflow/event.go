@@ -39,18 +39,21 @@ type Fence struct {
 // revision instead of refusing the call.
 type Event struct {
 	Fence             `json:",inline"`
-	Sequence          int            `json:"sequence" validate:"required,min=1"`
-	State             EventState     `json:"state" validate:"required,oneof=preparing running completed failed interrupted"`
-	ProviderSessionID *string        `json:"provider_session_id,omitzero" validate:"omitempty,notblank,max=200,text"`
-	ExitCode          *int           `json:"exit_code,omitzero"`
-	ResultCommit      *string        `json:"result_commit,omitzero" validate:"omitempty,sha40"`
-	EvidencePath      *string        `json:"evidence_path,omitzero" validate:"omitempty,max=1024,text,relpath"`
-	CleanWorkspace    *bool          `json:"clean_workspace,omitzero"`
-	Completion        jsontext.Value `json:"completion,omitzero"`
-	ResultSummary     *string        `json:"result_summary,omitzero"`
-	Refusal           jsontext.Value `json:"refusal,omitzero"`
-	Verdict           *Verdict       `json:"verdict,omitzero"`
-	Reason            *string        `json:"reason,omitzero" validate:"omitempty,notblank,max=2000,text"`
+	Sequence          int        `json:"sequence" validate:"required,min=1"`
+	State             EventState `json:"state" validate:"required,oneof=preparing running completed failed interrupted"`
+	ProviderSessionID *string    `json:"provider_session_id,omitzero" validate:"omitempty,notblank,max=200,text"`
+	ExitCode          *int       `json:"exit_code,omitzero"`
+	ResultCommit      *string    `json:"result_commit,omitzero" validate:"omitempty,sha40"`
+	// ArtifactHash stands in the place of ResultCommit and CleanWorkspace for a task that produces an
+	// artifact: the content hash that the upload was answered with, or that the verifier judged.
+	ArtifactHash   *string        `json:"artifact_hash,omitzero" validate:"omitempty,contenthash"`
+	EvidencePath   *string        `json:"evidence_path,omitzero" validate:"omitempty,max=1024,text,relpath"`
+	CleanWorkspace *bool          `json:"clean_workspace,omitzero"`
+	Completion     jsontext.Value `json:"completion,omitzero"`
+	ResultSummary  *string        `json:"result_summary,omitzero"`
+	Refusal        jsontext.Value `json:"refusal,omitzero"`
+	Verdict        *Verdict       `json:"verdict,omitzero"`
+	Reason         *string        `json:"reason,omitzero" validate:"omitempty,notblank,max=2000,text"`
 	// Of a dispatch that the capability contract binds: the report when preparing, the looks at the state
 	// before and after the call, and what was seen of it.
 	CapabilityReport *capability.Report `json:"capability_report,omitzero"`
@@ -72,8 +75,10 @@ type EventAnswer struct {
 
 // Verdict is a verifier's judgement of one candidate. Its ids tie it to exactly one attempt.
 type Verdict struct {
-	ContractDigest      string          `json:"contract_digest" validate:"required,sha64"`
-	CandidateCommit     string          `json:"candidate_commit" validate:"required,sha40"`
+	ContractDigest string `json:"contract_digest" validate:"required,sha64"`
+	// CandidateCommit or, for an artifact, CandidateHash says what was judged; never both.
+	CandidateCommit     string          `json:"candidate_commit,omitzero" validate:"omitempty,sha40"`
+	CandidateHash       string          `json:"candidate_hash,omitzero" validate:"omitempty,contenthash"`
 	WorkerExecutionID   string          `json:"worker_execution_id" validate:"required,max=64,text"`
 	VerifierExecutionID string          `json:"verifier_execution_id" validate:"required,max=64,text"`
 	Results             []VerdictResult `json:"results" validate:"max=1024,dive"`

@@ -88,6 +88,8 @@ const (
 	ReasonVerdictInvalid      Reason = "verdict_invalid"
 	ReasonWorkBudgetExhausted Reason = "work_budget_exhausted"
 	ReasonContractViolation   Reason = "contract_violation"
+	ReasonArtifactMissing     Reason = "artifact_missing"
+	ReasonArtifactRejected    Reason = "artifact_rejected"
 	ReasonAuthorityRevoked    Reason = "authority_revoked"
 	ReasonNodeRevoked         Reason = "node_revoked"
 	ReasonOrchestrationLost   Reason = "orchestration_lost"

@@ -14,12 +14,16 @@ type State struct {
 	Revision        int
 	ContractDigest  string
 	MaxWorkAttempts int
+	// ArtifactKind is the kind that the frozen task declares, "" for one that ends in a commit.
+	ArtifactKind string
 
 	// Sequence is the last history entry this state includes.
-	Sequence        int
-	Phase           Phase
-	Reason          Reason
+	Sequence int
+	Phase    Phase
+	Reason   Reason
+	// CandidateCommit or, for a task that produces an artifact, CandidateHash.
 	CandidateCommit string
+	CandidateHash   string
 	// WorkerExecutionID made the candidate.
 	WorkerExecutionID string
 	// WorkAttempts counts the work attempts offered so far.

@@ -19,6 +19,7 @@ type Step struct {
 	Phase             Phase     `json:"phase"`
 	Reason            Reason    `json:"reason,omitzero"`
 	CandidateCommit   string    `json:"candidate_commit,omitzero"`
+	CandidateHash     string    `json:"candidate_hash,omitzero"`
 	WorkerExecutionID string    `json:"worker_execution_id,omitzero"`
 	WorkAttempts      int       `json:"work_attempts"`
 	FailedCriteria    []string  `json:"failed_criteria,omitzero"`
@@ -91,6 +92,7 @@ type EntryBody struct {
 // AttemptResult is what an attempt handed in, kept with its execution.
 type AttemptResult struct {
 	ResultCommit string
+	ArtifactHash string
 	EvidencePath string
 }
 
@@ -100,6 +102,7 @@ func Apply(s State, step Step) State {
 	s.Phase = step.Phase
 	s.Reason = step.Reason
 	s.CandidateCommit = step.CandidateCommit
+	s.CandidateHash = step.CandidateHash
 	s.WorkerExecutionID = step.WorkerExecutionID
 	s.WorkAttempts = step.WorkAttempts
 	s.FailedCriteria = step.FailedCriteria

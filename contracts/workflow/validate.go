@@ -48,6 +48,7 @@ var (
 	username    = regexp.MustCompile(`^[a-z0-9._-]{1,64}$`)
 	sha40       = regexp.MustCompile(`^[0-9a-f]{40}$`)
 	sha64       = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	contentHash = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
 
 // rules is the one validator; building it is costly and it is safe for concurrent use.
@@ -74,6 +75,7 @@ var rules = sync.OnceValue(func() *validator.Validate {
 	text("username", username.MatchString)
 	text("sha40", func(s string) bool { return sha40.MatchString(s) && strings.Trim(s, "0") != "" })
 	text("sha64", sha64.MatchString)
+	text("contenthash", contentHash.MatchString)
 	text("abspath", func(s string) bool { return path.IsAbs(s) && path.Clean(s) == s && printable(s) })
 	text("relpath", RelativePath)
 	text("branch", BranchName)
@@ -124,6 +126,8 @@ func describe(f validator.FieldError) *contracts.Error {
 		want = "must be 40 lowercase hex characters, not all zero"
 	case "sha64":
 		want = "must be 64 lowercase hex characters"
+	case "contenthash":
+		want = "must be sha256: and 64 lowercase hex characters"
 	case "abspath":
 		want = "must be an absolute, clean path"
 	case "relpath":

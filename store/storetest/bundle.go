@@ -59,7 +59,7 @@ func NewOn(t testing.TB, server string) *Bundle {
 		require.NoError(t, onServer(ctx, server, func(conn *pgx.Conn) error { return dropDatabase(ctx, conn, name) }))
 	})
 	b := &Bundle{URL: databaseURL(t, server, name)}
-	b.Store = b.Open(t, store.Options{Signer: Signer})
+	b.Store = b.Open(t, store.Options{Signer: Signer, Lineage: Lineage})
 	cfg, err := pgxpool.ParseConfig(b.URL)
 	require.NoError(t, err)
 	cfg.MaxConns = 4
@@ -162,7 +162,7 @@ func firstKey(ctx context.Context, url string) error {
 		return err
 	}
 	return onServer(ctx, url, func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, `INSERT INTO signers (key_sha256, worker, seen_at) VALUES ($1, $2, 'infinity')`, sha256, Tireless)
+		_, err := conn.Exec(ctx, `INSERT INTO signers (key_sha256, worker, seen_at, lineage) VALUES ($1, $2, 'infinity', true)`, sha256, Tireless)
 		return err
 	})
 }

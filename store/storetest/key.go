@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"countersign/contracts/lineage"
 	"countersign/contracts/receipt"
 
 	"github.com/stretchr/testify/require"
@@ -53,6 +54,12 @@ var Signer = sync.OnceValues(func() (*receipt.Key, error) {
 	}
 	return receipt.ParseKey(file)
 })
+
+// Lineage hands out the lineage key of test instances, without an operator's secret.
+func Lineage() (lineage.Signer, error) {
+	seed := sha256.Sum256([]byte("lineage"))
+	return lineage.Signer{Key: ed25519.NewKeyFromSeed(seed[:])}, nil
+}
 
 // KeyFile writes the key of that name to a file as its owner keeps it, in a directory of the test's.
 func KeyFile(t testing.TB, name string) string {

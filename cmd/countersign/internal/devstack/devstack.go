@@ -35,6 +35,8 @@ type Options struct {
 	Durations deploy.Durations
 	// Mirrors are read by dispatches by catalog.
 	Mirrors deploy.Mirrors
+	// OperatorSecret seals lineage logs, "" for no seal.
+	OperatorSecret string
 	// Version is the program's.
 	Version string
 	// Console is where progress and warnings go.
@@ -108,7 +110,11 @@ func runParts(ctx context.Context, o Options, s *servers, log, progress *slog.Lo
 		return err
 	}
 	keyPath := filepath.Join(o.Dir, SigningKey)
-	st, err := store.Open(ctx, store.Options{URL: s.databaseURL, Signer: keyfile.Signer(keyPath)})
+	records := deploy.Lineage{LineageKey: filepath.Join(o.Dir, LineageKey), OperatorSecret: o.OperatorSecret}
+	if err := records.EnsureLineage(); err != nil {
+		return err
+	}
+	st, err := store.Open(ctx, store.Options{URL: s.databaseURL, Signer: keyfile.Signer(keyPath), Lineage: records.Signer()})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,9 @@ import (
 // SigningKey is the name of the key's file in a development server's directory.
 const SigningKey = "signing-key.pem"
 
+// LineageKey is the name of the lineage key's file there.
+const LineageKey = "lineage-key.pem"
+
 // ensureKey makes the key at the first start. When it does not fit the database later, because one of
 // them was removed or the key revoked, a new chain is begun: here nobody else is there to do it.
 func ensureKey(ctx context.Context, st *store.Store, path string, log *slog.Logger) error {

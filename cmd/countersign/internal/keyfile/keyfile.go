@@ -1,6 +1,7 @@
 // The file of the signing key.
 
-// Package keyfile keeps the signing key: PKCS#8 in PEM, readable by its owner alone.
+// Package keyfile keeps the keys that sign, that of receipts and that of the lineage: PKCS#8 in PEM,
+// readable by its owner alone.
 package keyfile
 
 import (
@@ -34,36 +35,41 @@ const (
 // maxSize is far above any key's.
 const maxSize = 64 << 10
 
-// ErrMissing says that there is no key file.
-var ErrMissing = errors.New("there is no signing key")
+// ErrMissing says that there is no key file; what wraps it goes on with which.
+var ErrMissing = errors.New("there is no")
 
 // Load reads a key. A file that others than its owner can read or write is refused, for a key that
 // others know proves nothing.
 func Load(path string) (*receipt.Key, error) {
+	return load(path, "signing key", receipt.ParseKey,
+		"restore the file, or run `countersign migrate` for a new instance and `countersign keys rotate --new-chain` when it is lost for good")
+}
+
+// load reads the file of a key that is called what. remedy is what to do when there is none.
+func load[K any](path, what string, parse func([]byte) (K, error), remedy string) (key K, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w at %s: restore the file, or run `countersign migrate` for a new instance and `countersign keys rotate --new-chain` when it is lost for good", ErrMissing, path)
+		return key, fmt.Errorf("%w %s at %s: %s", ErrMissing, what, path, remedy)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("signing key: %w", err)
+		return key, fmt.Errorf("%s: %w", what, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("signing key: %w", err)
+		return key, fmt.Errorf("%s: %w", what, err)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("signing key: %s is no regular file", path)
+		return key, fmt.Errorf("%s: %s is no regular file", what, path)
 	case info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("signing key: others than its owner may use %s (mode %04o): chmod 600 it, and rotate the key if anybody may have read it", path, info.Mode().Perm())
+		return key, fmt.Errorf("%s: others than its owner may use %s (mode %04o): chmod 600 it, and rotate the key if anybody may have read it", what, path, info.Mode().Perm())
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSize))
 	if err != nil {
-		return nil, fmt.Errorf("signing key: %w", err)
+		return key, fmt.Errorf("%s: %w", what, err)
 	}
-	key, err := receipt.ParseKey(data)
-	if err != nil {
-		return nil, fmt.Errorf("signing key: %s: %w", path, err)
+	if key, err = parse(data); err != nil {
+		return key, fmt.Errorf("%s: %s: %w", what, path, err)
 	}
 	return key, nil
 }
@@ -76,26 +82,34 @@ func Signer(path string) store.Signer {
 
 // Ensure is Load that makes the key, and its directory, when there is none.
 func Ensure(path string, a Algorithm) (*receipt.Key, error) {
-	key, err := Load(path)
+	return ensure(path, Load, func(path string) (*receipt.Key, error) { return Create(path, a) })
+}
+
+func ensure[K any](path string, load, create func(string) (K, error)) (K, error) {
+	key, err := load(path)
 	if !errors.Is(err, ErrMissing) {
 		return key, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("signing key: %w", err)
+		return key, err
 	}
-	return Create(path, a)
+	return create(path)
 }
 
 // Create makes a key in a new file; one that exists is left alone and is an error.
 func Create(path string, a Algorithm) (*receipt.Key, error) {
+	return create(path, "signing key", a, receipt.ParseKey)
+}
+
+func create[K any](path, what string, a Algorithm, parse func([]byte) (K, error)) (key K, err error) {
 	data, err := generate(a)
+	if err == nil {
+		err = write(path, data)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("signing key: %w", err)
+		return key, fmt.Errorf("%s: %w", what, err)
 	}
-	if err := write(path, data); err != nil {
-		return nil, fmt.Errorf("signing key: %w", err)
-	}
-	return receipt.ParseKey(data)
+	return parse(data)
 }
 
 func generate(a Algorithm) ([]byte, error) {

@@ -1,6 +1,6 @@
-// A declaration in JSON.
+// A document in JSON.
 
-package artifact
+package tree
 
 import (
 	"bytes"
@@ -9,45 +9,48 @@ import (
 	"strconv"
 
 	"countersign/contracts"
+	"countersign/contracts/canonjson"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// nodeFromJSON reads one JSON value. What is wrong with its keys and strings is refused at their path,
+// readJSON reads one JSON value. What is wrong with its keys and strings is refused at their path,
 // but only when all of it is JSON.
-func nodeFromJSON(data []byte) (node, *contracts.Error) {
-	r := jsonNodes{dec: jsontext.NewDecoder(bytes.NewReader(data), anyJSON)}
-	n, err := r.value(specPath, 1)
+func readJSON(data []byte, path string) (Node, *contracts.Error) {
+	r := jsonNodes{dec: jsontext.NewDecoder(bytes.NewReader(data), anyJSON), root: path}
+	n, err := r.value(path, 1)
 	if err == nil {
 		if _, err = r.dec.ReadToken(); err == io.EOF {
 			return n, r.refusal
 		}
 		err = errors.New("data after the JSON value")
 	}
-	return node{}, refuse(specPath, "broken JSON: %v", err)
+	return Node{}, contracts.Invalid(path, "broken JSON: %.200s", err.Error())
 }
 
 // jsonNodes reads nodes and keeps the first refusal on the way.
 type jsonNodes struct {
 	dec     *jsontext.Decoder
+	root    string
 	refusal *contracts.Error
 }
 
 func (r *jsonNodes) refuse(path, reason string) {
 	if r.refusal == nil {
-		r.refusal = refuse(path, "%s", reason)
+		r.refusal = contracts.Invalid(path, "%s", reason)
 	}
 }
 
-func (r *jsonNodes) value(path string, depth int) (node, error) {
+func (r *jsonNodes) value(path string, depth int) (Node, error) {
 	switch kind := r.dec.PeekKind(); kind {
 	case '"':
 		s, err := r.text(path)
-		return textNode(s), err
+		return String(s), err
 	case '{', '[':
-		if depth > MaxDepth {
-			r.refuse(specPath, nestedTooDeeply)
-			return node{}, r.dec.SkipValue()
+		if depth > canonjson.MaxDepth {
+			r.refuse(r.root, nestedTooDeeply)
+			return Node{}, r.dec.SkipValue()
 		}
 		if kind == '{' {
 			return r.mapping(path, depth)
@@ -55,10 +58,10 @@ func (r *jsonNodes) value(path string, depth int) (node, error) {
 		return r.list(path, depth)
 	case 'n':
 		_, err := r.dec.ReadToken()
-		return node{shape: shapeNull}, err
+		return Node{Shape: Null}, err
 	default:
 		_, err := r.dec.ReadToken()
-		return node{shape: shapeOther}, err
+		return Node{Shape: Other}, err
 	}
 }
 
@@ -74,24 +77,24 @@ func (r *jsonNodes) text(path string) (string, error) {
 	return string(s), nil
 }
 
-func (r *jsonNodes) list(path string, depth int) (node, error) {
-	n := node{shape: shapeList}
+func (r *jsonNodes) list(path string, depth int) (Node, error) {
+	n := Node{Shape: List}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return n, err
 	}
 	for r.dec.PeekKind() != ']' {
-		item, err := r.value(path+"["+strconv.Itoa(len(n.items))+"]", depth+1)
+		item, err := r.value(path+"["+strconv.Itoa(len(n.Items))+"]", depth+1)
 		if err != nil {
 			return n, err
 		}
-		n.items = append(n.items, item)
+		n.Items = append(n.Items, item)
 	}
 	_, err := r.dec.ReadToken()
 	return n, err
 }
 
-func (r *jsonNodes) mapping(path string, depth int) (node, error) {
-	n := node{shape: shapeMapping}
+func (r *jsonNodes) mapping(path string, depth int) (Node, error) {
+	n := Node{Shape: Mapping}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return n, err
 	}
@@ -100,7 +103,7 @@ func (r *jsonNodes) mapping(path string, depth int) (node, error) {
 		if err != nil {
 			return n, err
 		}
-		at := path + "." + key
+		at := Join(path, key)
 		if seen[key] {
 			r.refuse(at, repeatedKey)
 		}
@@ -109,8 +112,11 @@ func (r *jsonNodes) mapping(path string, depth int) (node, error) {
 		if err != nil {
 			return n, err
 		}
-		n.members = append(n.members, nodeMember{key, value})
+		n.Members = append(n.Members, Member{key, value})
 	}
 	_, err := r.dec.ReadToken()
 	return n, err
 }
+
+// anyJSON reads what is valid by the grammar alone.
+var anyJSON = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
