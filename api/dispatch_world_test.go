@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/api/apitest"
+	"countersign/contracts"
 	"countersign/contracts/capability"
 	"countersign/contracts/workflow"
 
@@ -185,4 +186,45 @@ func (b *bound) verifier() *apitest.Held {
 	b.held = b.run()
 	require.Equal(b.t, workflow.PurposeVerify, b.held.Plan.Workflow.Purpose)
 	return b.held
+}
+
+// onOwnNode dispatches on a stack that others use too, to a node of its own, and claims the offer.
+func onOwnNode(t testing.TB, s *apitest.Stack, change func(*workflow.WorkerDispatch)) (*bound, *apitest.Held) {
+	t.Helper()
+	node, token := s.AddNode(t)
+	own := s.As(t, node, token)
+	b := &bound{Stack: own, t: t, spec: own.Spec(own.AddTask(t))}
+	b.spec.WorkerDispatch = workerDispatch(time.Hour)
+	if change != nil {
+		change(b.spec.WorkerDispatch)
+	}
+	b.Detail = own.DispatchSpec(b.spec)
+	return b, own.Claim()
+}
+
+// blockedFor holds the revision to being blocked for a decision, with nothing to verify, and shown so
+// wherever it is shown.
+func (b *bound) blockedFor(action capability.Action, codes ...capability.ReasonCode) {
+	b.t.Helper()
+	d := b.now()
+	require.Equal(b.t, workflow.PhaseBlocked, d.Phase)
+	require.Equal(b.t, workflow.ReasonWorkerDispatch, *d.Reason)
+	require.Nil(b.t, d.CandidateCommit)
+	require.Nil(b.t, d.ActiveAttempt)
+	require.Equal(b.t, action, d.WorkerDispatch.Action)
+	require.Subset(b.t, d.WorkerDispatch.ReasonCodes, codes)
+	require.Equal(b.t, capability.GateOpen, d.WorkerDispatch.IndependenceGate)
+	require.ElementsMatch(b.t, capability.Claims(), d.WorkerDispatch.ClaimsDenied)
+	for _, a := range d.Attempts {
+		require.Equal(b.t, workflow.PurposeWork, a.Purpose, "nothing is offered to a verifier")
+	}
+	last := d.History[len(d.History)-1]
+	require.Equal(b.t, workflow.EntryBlocked, last.Kind)
+	require.Contains(b.t, string(last.Data), string(codes[0]))
+	task := apitest.Into[workflow.Task](b.t, http.StatusOK, b.Operator("GET", "/v1/tasks/"+b.TaskID, nil))
+	require.Equal(b.t, d.WorkerDispatch, task.Workflow.WorkerDispatch)
+	require.Equal(b.t, workflow.TaskOpen, task.Status)
+	offers := apitest.Into[workflow.OfferList](b.t, http.StatusOK, b.Bridge("GET", "/bridge/v1/executions", nil))
+	require.Empty(b.t, offers.Executions)
+	apitest.Refused(b.t, http.StatusNotFound, contracts.CodeNotFound, b.Operator("GET", "/v1/tasks/"+b.TaskID+"/receipt", nil))
 }

@@ -42,6 +42,17 @@ func (k *commit) queueSettled(b *pgx.Batch) {
 	})
 }
 
+// receiptDispatches are the settled dispatches of all attempts, the one that the step settles last.
+func (k *commit) receiptDispatches(d workflow.Decision) []workflow.DispatchRecord {
+	settled := k.settled
+	for _, j := range d.Judged {
+		if j.Record.Stage == workflow.StageSettle {
+			settled = append(settled, j.Record)
+		}
+	}
+	return settled
+}
+
 func scanRecord(row pgx.CollectableRow) (r workflow.DispatchRecord, err error) {
 	var body []byte
 	if err := row.Scan(&body); err != nil {

@@ -230,7 +230,9 @@ func (k *commit) lock(ctx context.Context) (workflow.State, error) {
 	}
 	if k.frozen.WorkerDispatch {
 		k.queueReported(b)
-		k.queueSettled(b)
+		if k.purpose == workflow.PurposeVerify {
+			k.queueSettled(b)
+		}
 	}
 	if k.command.Kind == workflow.CommandClaim {
 		b.Queue(`SELECT nextval('fencing_tokens')`).QueryRow(func(row pgx.Row) error { return row.Scan(&k.facts.Fresh.FencingToken) })

@@ -43,7 +43,10 @@ func (st *Statement) check() *contracts.Error {
 	if err := st.checkArtifact(); err != nil {
 		return err
 	}
-	return st.checkAttempts(v)
+	if err := st.checkAttempts(v); err != nil {
+		return err
+	}
+	return st.checkDispatch(v)
 }
 
 // checkArtifact holds an accepted artifact to the candidate and to having been recorded.
@@ -183,5 +186,5 @@ func (st *Statement) against(contract []byte) *contracts.Error {
 	case c.Verifier.ProfileID != p.ClaimBoundary.JudgedBy.ProfileID || c.Verifier.ProfileID == c.Profile.ProfileID:
 		return unproven("the contract names another verifier, or the worker as its own")
 	}
-	return nil
+	return p.boundBy(c.WorkerDispatch)
 }

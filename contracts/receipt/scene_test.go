@@ -33,6 +33,7 @@ type scene struct {
 	contract workflow.Contract
 	verdict  workflow.Verdict
 	attempts []receipt.Attempt
+	settled  []workflow.DispatchRecord
 }
 
 func newScene() *scene {
@@ -76,7 +77,7 @@ func (s *scene) acceptance(t testing.TB) receipt.Acceptance {
 	require.NoError(t, err)
 	return receipt.Acceptance{
 		ReceiptID: "r1", AcceptedAt: noon, Server: receipt.Server{InstanceID: "i1", Resource: "https://countersign.test"}, WorkflowID: "w1",
-		Contract: contract, Verdict: verdict, Attempts: s.attempts,
+		Contract: contract, Verdict: verdict, Attempts: s.attempts, Settled: s.settled,
 	}
 }
 

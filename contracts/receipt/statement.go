@@ -64,6 +64,9 @@ type Predicate struct {
 	Verdict jsontext.Value `json:"verdict"`
 	// Artifact is what was accepted when that is no commit.
 	Artifact *Artifact `json:"artifact,omitzero"`
+	// WorkerDispatch are the settled dispatches of the revision's attempts, oldest first, when the
+	// contract binds them by the worker dispatch capability contract.
+	WorkerDispatch []workflow.DispatchRecord `json:"worker_dispatch,omitzero"`
 	// Policy is the contract that was judged against.
 	Policy Policy `json:"policy"`
 	// AssertedBy names for each fact whose word it is: worker, verifier or server.
