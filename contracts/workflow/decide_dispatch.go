@@ -99,8 +99,8 @@ func (d *Decision) settle(f Facts, a *Attempt, end *Event) *DispatchRecord {
 	switch {
 	case a.Phase == AttemptRunning:
 		called(&in, f.Reported, end, f.Now)
-		if moved(in.Request, a, end) {
-			in.Observation = nil // it says that nothing changed, and something did
+		if o := in.Observation; o != nil && len(o.ChangedSurfaces) == 0 && moved(in.Request, a, end) {
+			in.Observation = nil // it says that nothing changed, and the result is another commit
 		}
 	case a.Dispatch == DispatchWait && end == nil && !f.Now.Before(a.DeadlineAt):
 		// The deadline ended the waiting for capacity.
