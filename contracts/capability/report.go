@@ -3,12 +3,15 @@
 package capability
 
 import (
+	"errors"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"countersign/contracts"
 	"countersign/contracts/canonjson"
 )
 
@@ -55,12 +58,50 @@ type Report struct {
 }
 
 // DecodeReport reads a report like Decode reads an input: strict about the document, lenient about
-// values. The error is a *contracts.Error with a path relative to the report; it never repeats a value.
+// values. The error is a *contracts.Error with a path relative to the report, as far as its keys are the
+// report's own; it never repeats a value, nor a key that somebody else may have chosen.
 func DecodeReport(data []byte) (Report, error) {
 	var r Report
 	_, err := decode(data, reflect.ValueOf(&r).Elem())
+	if fault, ok := errors.AsType[*contracts.Error](err); ok && fault.Path != "" {
+		return r, contracts.Invalid(ownPath(fault.Path), "%s", fault.Detail)
+	}
 	return r, err
 }
+
+// ownPath is the path as far as a report has such fields.
+func ownPath(path string) string {
+	own := "$"
+	for step := range strings.SplitSeq(strings.TrimPrefix(path, "$."), ".") {
+		name, _, _ := strings.Cut(step, "[")
+		if !reportFields()[name] {
+			break
+		}
+		own += "." + step
+	}
+	return own
+}
+
+// reportFields are the names of all fields of a report, at any depth.
+var reportFields = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	var collect func(reflect.Type)
+	collect = func(t reflect.Type) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		for i := range t.NumField() {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			names[name] = true
+			collect(t.Field(i).Type)
+		}
+	}
+	collect(reflect.TypeFor[Report]())
+	return names
+})
 
 // basisLimit is how many characters of a completeness basis are kept.
 const basisLimit = 500

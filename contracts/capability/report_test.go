@@ -4,6 +4,7 @@ package capability_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -106,6 +107,15 @@ func TestDecodeReport(t *testing.T) {
 	have, err = capability.DecodeReport([]byte(`{"session_identity":7,"discovery":null,"capacity":["limited"],"capability_facts":"x"}`))
 	require.NoError(t, err, "a value of the wrong type reads as absent")
 	require.Equal(t, capability.Report{}, have)
+	for data, path := range map[string]string{
+		`{"discovery":{"candidates":[{},{"x":1}]}}`: "$.discovery.candidates[1]", `{"obey":{"capacity":1,"capacity":2}}`: "$",
+		`{"capacity":1,"capacity":2}`: "$.capacity", `{"discovery":{"obey":1,"obey":2}}`: "$.discovery",
+	} {
+		_, err := capability.DecodeReport([]byte(data))
+		fault, ok := errors.AsType[*contracts.Error](err)
+		require.True(t, ok, data)
+		require.Equal(t, path, fault.Path, data)
+	}
 	for data, code := range map[string]contracts.Code{
 		`{`: contracts.CodeMalformedJSON, `[]`: contracts.CodeInvalid, `{"x":1}`: contracts.CodeInvalid,
 		`{"capacity":"a","capacity":"b"}`: contracts.CodeInvalid, `{"discovery":{"sk-live-0123456789":1}}`: contracts.CodeInvalid,
