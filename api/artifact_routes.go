@@ -159,6 +159,15 @@ func (a *API) artifact(c *call) (content, error) {
 	return a.blob(c, hash)
 }
 
+// attachment answers with what was attached.
+func (a *API) attachment(c *call) (content, error) {
+	hash, err := a.store.Attachment(c, c.who.User, c.param("id"), c.param("content_hash"))
+	if err != nil {
+		return content{}, err
+	}
+	return a.blob(c, hash)
+}
+
 // blob is written after the call has ended, so that the call's own time does not bound it.
 func (a *API) blob(c *call, hash string) (content, error) {
 	bytes, size, err := a.store.OpenBlob(c.gin.Request.Context(), hash)

@@ -287,7 +287,8 @@ func (d *described) goodArtifactCalls() {
 		e.Verdict = h.Verdict()
 		return e
 	})
-	require.Equal(d.t, 201, d.bytes("POST", "/v1/projects/"+d.Project.ID+"/attachments", http.Header{}, d.OwnerToken, "numbers").Status)
+	attached := apitest.Into[workflow.LineageEntry](d.t, 201, d.bytes("POST", "/v1/projects/"+d.Project.ID+"/attachments", http.Header{}, d.OwnerToken, "numbers"))
+	require.Equal(d.t, "numbers", string(d.bytes("GET", "/v1/projects/"+d.Project.ID+"/attachments/"+attached.ContentHash, http.Header{}, d.OwnerToken, "").Body))
 	for _, path := range []string{"/workflow", "/receipt"} {
 		d.ok("GET", "/v1/tasks/"+task.ID+path, nil)
 	}

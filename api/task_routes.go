@@ -34,6 +34,7 @@ func (a *API) taskRoutes() []Route {
 		reading(http.MethodGet, "/v1/tasks/{id}/receipt", workflow.ScopeTasksRead, nil, a.receipt),
 		downloading("/v1/tasks/{id}/artifact", workflow.ScopeTasksRead, a.artifact),
 		uploading(http.MethodPost, "/v1/projects/{id}/attachments", workflow.ScopeTasksWrite, http.StatusCreated, a.attach),
+		downloading("/v1/projects/{id}/attachments/{content_hash}", workflow.ScopeTasksRead, a.attachment),
 		reading(http.MethodGet, "/v1/projects/{id}/lineage", workflow.ScopeTasksRead, []Param{
 			{Name: "after", Integer: true, Max: math.MaxInt32}, {Name: "limit", Integer: true, Min: 1, Max: 1000, Default: 1000},
 		}, a.lineage),

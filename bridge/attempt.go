@@ -28,6 +28,7 @@ type attempt struct {
 	runtime Runtime
 	repo    *repository
 	tree    *worktree
+	place   *plain // instead of repo and tree, for an artifact
 	job     Job
 }
 
@@ -71,8 +72,14 @@ func (a *attempt) work(ctx context.Context) (*workflow.Event, error) {
 	if err := a.believe(out); err != nil {
 		return nil, err
 	}
-	if a.plan.Workflow.Purpose == workflow.PurposeVerify {
+	verifies := a.plan.Workflow.Purpose == workflow.PurposeVerify
+	switch {
+	case verifies && a.place != nil:
+		return a.judgedPlain(ctx, out)
+	case verifies:
 		return a.judged(ctx, out)
+	case a.place != nil:
+		return a.produced(ctx, out)
 	}
 	return a.worked(ctx, out)
 }
@@ -158,6 +165,12 @@ func (a *attempt) worked(ctx context.Context, out *outcome) (*workflow.Event, er
 		result, a.Candidate = sealed, sealed
 	}
 	terminal := a.completed(out, result)
+	answered(terminal, out)
+	return terminal, nil
+}
+
+// answered passes on what a worker says of its result.
+func answered(terminal *workflow.Event, out *outcome) {
 	answer := out.report.Answer
 	if answer.Completion != nil {
 		terminal.Completion = answer.Completion
@@ -165,7 +178,6 @@ func (a *attempt) worked(ctx context.Context, out *outcome) (*workflow.Event, er
 		summary := clip(answer.Summary, 10000)
 		terminal.ResultSummary = &summary
 	}
-	return terminal, nil
 }
 
 // judged seals a verifier's verdict.

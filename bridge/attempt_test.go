@@ -156,7 +156,7 @@ func TestPlanRefused(t *testing.T) {
 		}, "workspace_refused"},
 		"branch":   {func(_ *stage, d *dispatch) { d.branch = "a..b" }, "branch_invalid"},
 		"runtime":  {func(_ *stage, d *dispatch) { d.runtime = workflow.RuntimeCodexCLI }, "runtime_unavailable: codex_cli"},
-		"artifact": {func(_ *stage, d *dispatch) { d.artifact = `{"kind":"report","output_path":"r.md"}` }, "artifact_unsupported: report"},
+		"artifact": {func(_ *stage, d *dispatch) { d.artifact = `{"kind":"report","output_path":"../r.md"}` }, "plan_invalid: artifact_spec"},
 		"never clean": {func(s *stage, d *dispatch) {
 			s.repo.write("crlf.txt", "a\r\n")
 			s.repo.git("add", "--all")

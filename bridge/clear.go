@@ -10,6 +10,9 @@ import (
 
 // removeTree pins what would be lost, then removes the worktree and the base pin.
 func (a *attempt) removeTree(ctx context.Context) error {
+	if err := a.removePlain(a.node.root); err != nil {
+		return err
+	}
 	if a.Tree == nil {
 		return nil
 	}

@@ -29,7 +29,9 @@ type evidence struct {
 	ProviderSessionID string           `json:"provider_session_id"`
 	BaseCommit        string           `json:"base_commit"`
 	// ResultCommit is the worker's last commit, or the candidate that was judged.
-	ResultCommit   string    `json:"result_commit"`
+	ResultCommit string `json:"result_commit,omitzero"`
+	// ArtifactHash stands in its place for an artifact.
+	ArtifactHash   string    `json:"artifact_hash,omitzero"`
 	WorkerCommits  int       `json:"worker_commits,omitzero"`
 	FilesChanged   []string  `json:"files_changed,omitzero"`
 	MoreFiles      int       `json:"more_files_changed,omitzero"`

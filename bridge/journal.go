@@ -49,7 +49,9 @@ type record struct {
 	// Repository is the common git directory of the workspace.
 	Repository string        `json:"repository,omitzero"`
 	Tree       *worktreeMark `json:"tree,omitzero"`
-	Process    *processMark  `json:"process,omitzero"`
+	// Plain is the workspace of an artifact task.
+	Plain   string       `json:"plain,omitzero"`
+	Process *processMark `json:"process,omitzero"`
 	// Candidate is the sealed commit of a work attempt, and Branch the move it still needs.
 	Candidate string      `json:"candidate,omitzero"`
 	Branch    *branchMark `json:"branch,omitzero"`

@@ -6,10 +6,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"countersign/contracts/workflow"
 
@@ -35,6 +33,13 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	produces, err := producesArtifact(a.plan.ArtifactSpec)
+	if err != nil {
+		return err
+	}
+	if produces {
+		return a.preparePlain(ctx)
+	}
 	if a.repo, err = openRepository(ctx, a.node.git, workspace); err != nil {
 		return err
 	}
@@ -58,11 +63,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err := a.scratchDirs(); err != nil {
 		return err
 	}
-	round, err := a.round(ctx)
-	if err != nil {
-		return err
-	}
-	a.job = Job{Plan: *a.plan, Attempt: round, Dir: a.tree.Dir, Scratch: a.dir}
+	a.job = Job{Plan: *a.plan, Attempt: a.round(), Dir: a.tree.Dir, Scratch: a.dir}
 	return nil
 }
 
@@ -112,51 +113,34 @@ func checkPlan(p *workflow.Plan) error {
 		return failf("plan_invalid", "contract digest")
 	case len(w.Criteria) == 0:
 		return failf("plan_invalid", "no criteria")
-	case w.Purpose == workflow.PurposeVerify && (w.CandidateCommit == nil || *w.CandidateCommit != p.BaseCommit):
+	case w.Purpose == workflow.PurposeVerify && w.CandidateHash == nil && (w.CandidateCommit == nil || *w.CandidateCommit != p.BaseCommit):
 		return failf("plan_invalid", "a verifier starts at the candidate")
 	case w.Purpose == workflow.PurposeVerify && w.WorkerExecutionID == nil:
 		return failf("plan_invalid", "a verifier needs the worker's execution")
 	}
-	return checkArtifact(p.ArtifactSpec)
+	produces, err := producesArtifact(p.ArtifactSpec)
+	if err == nil && produces != (w.CandidateHash != nil) && w.WorkerExecutionID != nil {
+		err = failf("plan_invalid", "the candidate is not what the task produces")
+	}
+	return err
 }
 
-// checkArtifact takes only tasks whose deliverable is a commit.
-func checkArtifact(spec jsontext.Value) error {
+// producesArtifact reports whether the task's deliverable is something else than a commit.
+func producesArtifact(spec jsontext.Value) (bool, error) {
 	var declared struct {
 		Kind string `json:"kind"`
 	}
 	if len(spec) == 0 || spec.Kind() == 'n' {
-		return nil
+		return false, nil
 	}
 	if err := json.Unmarshal(spec, &declared); err != nil {
-		return failf("plan_invalid", "artifact_spec")
+		return false, failf("plan_invalid", "artifact_spec")
 	}
-	if declared.Kind != "code_diff" {
-		return failf("artifact_unsupported", "%s", clip(declared.Kind, 64))
-	}
-	return nil
+	return workflow.ArtifactMode(declared.Kind), nil
 }
 
-// round counts from 1 which work or verification this is. Every work attempt that came to a candidate
-// left one evidence file in it, so the candidate itself knows.
-func (a *attempt) round(ctx context.Context) (int, error) {
-	earlier := 0
-	if start := a.plan.BaseCommit; start != a.plan.Workflow.FrozenBaseCommit {
-		files, err := a.repo.changed(ctx, a.plan.Workflow.FrozenBaseCommit, start)
-		if err != nil {
-			return 0, err
-		}
-		for _, f := range files {
-			if strings.HasPrefix(f, path.Join(evidenceDir, "evidence")+"/") {
-				earlier++
-			}
-		}
-	}
-	if a.plan.Workflow.Purpose == workflow.PurposeWork {
-		return earlier + 1, nil
-	}
-	return max(earlier, 1), nil
-}
+// round counts from 1 which work or verification this is.
+func (a *attempt) round() int { return max(a.plan.Workflow.Number, 1) }
 
 // scratchDirs are made for every agent.
 func (a *attempt) scratchDirs() error {

@@ -35,7 +35,7 @@ func (n *Node) recover(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return n.sweepPlains()
 }
 
 // abandon ends an attempt whose bridge died.

@@ -36,7 +36,7 @@ func openRoot(path string) (root, error) {
 		return "", fmt.Errorf("close root to others: %w", err)
 	}
 	r := root(real)
-	for _, dir := range []string{r.attempts(), r.trees()} {
+	for _, dir := range []string{r.attempts(), r.trees(), r.plains()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return "", fmt.Errorf("make root: %w", err)
 		}
@@ -53,6 +53,11 @@ func (r root) attempt(execution string) string { return filepath.Join(r.attempts
 func (r root) trees() string { return filepath.Join(string(r), "trees") }
 
 func (r root) tree(execution string) string { return filepath.Join(r.trees(), execution) }
+
+// plains holds the workspaces of artifact tasks, named by session (seed "artifact contract").
+func (r root) plains() string { return filepath.Join(string(r), ".sdd", "workspaces") }
+
+func (r root) plain(session string) string { return filepath.Join(r.plains(), session) }
 
 // ErrRootInUse says that another bridge runs on the same root directory.
 var ErrRootInUse = errors.New("another bridge uses this root directory")

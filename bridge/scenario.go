@@ -31,6 +31,8 @@ type scriptStep struct {
 	// Edit writes a file, Delete removes one, Commit commits everything.
 	Edit   *editStep `json:"edit,omitzero"`
 	Delete *string   `json:"delete,omitzero"`
+	// Link makes a symbolic link, wherever it points.
+	Link   *linkStep `json:"link,omitzero"`
 	Commit *string   `json:"commit,omitzero"`
 	// Sleep waits ("1.5s"); Hang waits for ever.
 	Sleep *string   `json:"sleep,omitzero"`
@@ -62,6 +64,11 @@ type editStep struct {
 	Content string `json:"content"`
 	// Mode is the file's permission in octal, "644" when absent.
 	Mode string `json:"mode,omitzero"`
+}
+
+type linkStep struct {
+	Path   string `json:"path"`
+	Target string `json:"target"`
 }
 
 type judgement struct {

@@ -220,7 +220,7 @@ func (s *server) claim(r *http.Request, body []byte) fakeAnswer {
 	}
 	plan := s.plan
 	plan.ExecutionID, plan.SessionID, plan.BaseCommit = a.id, uuid.NewString(), a.base
-	plan.Workflow.Purpose = a.purpose
+	plan.Workflow.Purpose, plan.Workflow.Number = a.purpose, a.number
 	if a.purpose == workflow.PurposeVerify {
 		plan.Profile = s.verifier
 	}

@@ -6,6 +6,7 @@ package bridge
 import (
 	"fmt"
 
+	"countersign/contracts/artifact"
 	"countersign/contracts/workflow"
 
 	"github.com/go-json-experiment/json"
@@ -28,6 +29,9 @@ type syntheticJob struct {
 	BaseCommit        string                       `json:"base_commit"`
 	WorkerExecutionID *string                      `json:"worker_execution_id"`
 	Feedback          []workflow.CriterionFeedback `json:"feedback"`
+	// Artifact is what to produce or to judge instead of a commit, CandidateHash what it should be.
+	Artifact      *artifact.Spec `json:"artifact,omitzero"`
+	CandidateHash *string        `json:"candidate_hash,omitzero"`
 	// Child makes the agent the stray process of another one's scenario.
 	Child *childStep `json:"child,omitzero"`
 }
@@ -35,7 +39,12 @@ type syntheticJob struct {
 // Command hands the whole job over on standard input.
 func (s synthetic) Command(job Job) (Command, error) {
 	w := job.Plan.Workflow
+	declared, err := producedBy(job.Plan.ArtifactSpec)
+	if err != nil {
+		return Command{}, fmt.Errorf("synthetic job: %w", err)
+	}
 	stdin, err := json.Marshal(syntheticJob{
+		Artifact: declared, CandidateHash: w.CandidateHash,
 		Purpose: w.Purpose, Attempt: job.Attempt, TaskID: job.Plan.TaskID, Goal: job.Plan.Goal, Prompt: job.Plan.Prompt,
 		MayWrite: job.Plan.Profile.AllowWorkspaceWrites, Criteria: w.Criteria,
 		FrozenBaseCommit: w.FrozenBaseCommit, BaseCommit: job.Plan.BaseCommit,

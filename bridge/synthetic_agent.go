@@ -95,6 +95,9 @@ func (a *agent) print(e syntheticEvent) {
 
 // work is the default worker: it records the goal, and what a correction was asked for, in a file.
 func (a *agent) work() error {
+	if a.job.Artifact != nil {
+		return a.produce()
+	}
 	if !a.job.MayWrite {
 		a.answer.Summary = "Read the goal; the dispatch allows no change."
 		return nil
@@ -147,6 +150,9 @@ func (a *agent) judge(said map[string]judgement) error {
 
 // examine looks at the candidate itself rather than at what the worker says of it.
 func (a *agent) examine() (string, error) {
+	if a.job.Artifact != nil {
+		return a.examineArtifact()
+	}
 	candidate := a.job.BaseCommit
 	head, err := a.git("rev-parse", "HEAD^{commit}")
 	if err != nil {

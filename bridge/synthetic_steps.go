@@ -39,6 +39,8 @@ func (a *agent) step(s scriptStep) error {
 		return a.write(*s.Edit)
 	case s.Delete != nil:
 		return a.inTree(func(r *os.Root) error { return r.RemoveAll(*s.Delete) })
+	case s.Link != nil:
+		return a.inTree(func(r *os.Root) error { return r.Symlink(s.Link.Target, s.Link.Path) })
 	case s.Commit != nil:
 		return a.commit(*s.Commit)
 	case s.Sleep != nil:

@@ -27,9 +27,13 @@ func verdict(plan *workflow.Plan, claims []CriterionClaim) (*workflow.Verdict, e
 	}
 	v := &workflow.Verdict{
 		ContractDigest:      plan.Workflow.ContractDigest,
-		CandidateCommit:     plan.BaseCommit,
 		WorkerExecutionID:   *plan.Workflow.WorkerExecutionID,
 		VerifierExecutionID: plan.ExecutionID,
+	}
+	if plan.Workflow.CandidateHash != nil {
+		v.CandidateHash = *plan.Workflow.CandidateHash
+	} else {
+		v.CandidateCommit = plan.BaseCommit
 	}
 	for _, criterion := range plan.Workflow.Criteria {
 		c, ok := byID[criterion.ID]

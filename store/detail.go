@@ -64,6 +64,7 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 		runID      *string
 		executions []executionRow
 		uploads    = map[string]*workflow.Upload{}
+		attached   = map[string][]string{}
 		now        time.Time
 		visible    bool
 		records    []workflow.DispatchRecord
@@ -109,6 +110,15 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 		})
 		return err
 	})
+	b.Queue(`SELECT l.recorded_by, l.content_hash FROM lineage l JOIN executions e ON e.id = l.recorded_by WHERE e.workflow_id = $1 AND l.attachment
+		ORDER BY l.position`, workflowID).Query(func(rows pgx.Rows) error {
+		var id, hash string
+		_, err := pgx.ForEachRow(rows, []any{&id, &hash}, func() error {
+			attached[id] = append(attached[id], hash)
+			return nil
+		})
+		return err
+	})
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return d, err
 	}
@@ -129,7 +139,7 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 		if i := slices.IndexFunc(records, func(r workflow.DispatchRecord) bool { return r.ExecutionID == e.ID }); i >= 0 {
 			view.WorkerDispatch = &records[i]
 		}
-		view.Artifact = uploads[e.ID]
+		view.Artifact, view.Attachments = uploads[e.ID], attached[e.ID]
 		d.Attempts = append(d.Attempts, view)
 		if e.State != "ended" {
 			d.ActiveAttempt = &d.Attempts[len(d.Attempts)-1]

@@ -53,6 +53,23 @@ func (s *Store) Lineage(ctx context.Context, user, projectID string, after, limi
 	return page, err
 }
 
+// Attachment is the content hash of a project's attachment, for an active member, when there is one with
+// that hash.
+func (s *Store) Attachment(ctx context.Context, user, projectID, contentHash string) (string, error) {
+	if err := projectRole(ctx, s.pool, user, projectID, "project"); err != nil {
+		return "", translate(err)
+	}
+	var there bool
+	err := s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM lineage WHERE project_id = $1 AND content_hash = $2 AND attachment)`, projectID, contentHash).Scan(&there)
+	if err != nil {
+		return "", translate(err)
+	}
+	if !there {
+		return "", notFound("attachment")
+	}
+	return contentHash, nil
+}
+
 // ArtifactOf is the content hash of the artifact that a task was accepted on, for an active member of its
 // project.
 func (s *Store) ArtifactOf(ctx context.Context, user, taskID string) (string, error) {

@@ -47,7 +47,7 @@ func readPlan(ctx context.Context, tx pgx.Tx, executionID string) (workflow.Plan
 		Workspace: c.Workspace, Branch: c.Branch, BaseCommit: e.BaseCommit, Prompt: c.Prompt, Profile: c.ProfileFor(e.Purpose),
 		ArtifactSpec: c.Task.ArtifactSpec,
 		Workflow: workflow.PlanWorkflow{
-			WorkflowID: r.WorkflowID, Revision: r.Number, Purpose: e.Purpose, ContractDigest: r.ContractDigest,
+			WorkflowID: r.WorkflowID, Revision: r.Number, Purpose: e.Purpose, Number: e.Number, ContractDigest: r.ContractDigest,
 			Criteria: c.Criteria, DocumentRefs: c.DocumentRefs, FrozenBaseCommit: c.BaseCommit,
 			Feedback: []workflow.CriterionFeedback{},
 		},

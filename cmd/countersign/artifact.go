@@ -13,9 +13,12 @@ import (
 )
 
 type artifactCommands struct {
-	Hash  artifactHash  `cmd:"" help:"Hash a produced file by its kind's canonical form."`
-	Check artifactCheck `cmd:"" help:"Judge a produced file by criteria."`
-	Spec  artifactSpec  `cmd:"" help:"Read a declaration."`
+	Hash   artifactHash   `cmd:"" help:"Hash a produced file by its kind's canonical form."`
+	Check  artifactCheck  `cmd:"" help:"Judge a produced file by criteria."`
+	Spec   artifactSpec   `cmd:"" help:"Read a declaration."`
+	Record artifactRecord `cmd:"" help:"Complete a task on what it wrote, in the .sdd directory."`
+	Attach artifactAttach `cmd:"" help:"Record a file that figures can be anchored to."`
+	Verify artifactVerify `cmd:"" help:"Check a task's artifact, offline."`
 }
 
 type artifactHash struct {

@@ -21,12 +21,12 @@ type devCommand struct {
 	deploy.Durations
 	deploy.Mirrors
 	OperatorSecret string `env:"COUNTERSIGN_OPERATOR_SECRET,BERNSTEIN_OPERATOR_SECRET" placeholder:"SECRET" help:"Seals each line of a lineage log; none for no seal. Better given by the environment."`
-	Data         string `default:".countersign" placeholder:"DIR" help:"Where everything is kept: databases, logs, tokens (${default})."`
-	Port         int    `default:"8080" help:"The API's port on 127.0.0.1; 0 for a free one, the same at the next start (${default})."`
-	TemporalPort int    `default:"7233" placeholder:"PORT" help:"Temporal's port; 0 as above (${default})."`
-	UIPort       int    `name:"ui-port" default:"8233" placeholder:"PORT" help:"The port of Temporal's UI; 0 for a free one (${default})."`
-	Demo         bool   `help:"When all is ready run the demo once, and stay up."`
-	LogLevel     string `default:"warn" enum:"debug,info,warn,error" env:"COUNTERSIGN_LOG_LEVEL" placeholder:"LEVEL" help:"From which level on the log is shown here too; all of it is in DIR/countersign.log (${default})."`
+	Data           string `default:".countersign" placeholder:"DIR" help:"Where everything is kept: databases, logs, tokens (${default})."`
+	Port           int    `default:"8080" help:"The API's port on 127.0.0.1; 0 for a free one, the same at the next start (${default})."`
+	TemporalPort   int    `default:"7233" placeholder:"PORT" help:"Temporal's port; 0 as above (${default})."`
+	UIPort         int    `name:"ui-port" default:"8233" placeholder:"PORT" help:"The port of Temporal's UI; 0 for a free one (${default})."`
+	Demo           bool   `help:"When all is ready run the demo once, and stay up."`
+	LogLevel       string `default:"warn" enum:"debug,info,warn,error" env:"COUNTERSIGN_LOG_LEVEL" placeholder:"LEVEL" help:"From which level on the log is shown here too; all of it is in DIR/countersign.log (${default})."`
 }
 
 // Help is shown by --help.

@@ -9,11 +9,22 @@ import (
 	"errors"
 )
 
+const pemPrivate = "PRIVATE KEY"
+
+// EncodeKey is a signing key as PKCS#8 in PEM, as openssl writes it.
+func EncodeKey(key ed25519.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: pemPrivate, Bytes: der}), nil
+}
+
 // ParseKey reads a PKCS#8 PEM file with one Ed25519 key and nothing else. The error never quotes what it
 // read.
 func ParseKey(file []byte) (ed25519.PrivateKey, error) {
 	block, rest := pem.Decode(file)
-	if block == nil || block.Type != "PRIVATE KEY" || len(rest) > 0 {
+	if block == nil || block.Type != pemPrivate || len(block.Headers) > 0 || len(rest) > 0 {
 		return nil, errors.New("it is not one PKCS#8 private key in PEM")
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)

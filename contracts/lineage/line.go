@@ -30,9 +30,9 @@ func (l Line) Encode() []byte { return l.render(l.Chain, l.OperatorHMAC, true) }
 // that belong to path and kind. The error is a *contracts.Error of code invalid (malformed_json when it
 // is no JSON) that names what is wrong; the path is that of the field.
 func ParseLine(data []byte) (Line, error) {
-	line, ok := matchLine(string(data))
-	if ok && line.Check() == nil && string(line.Encode()) == string(data) {
-		return line, nil
+	l, ok := matchLine(string(data))
+	if ok && l.Check() == nil && string(l.Encode()) == string(data) {
+		return l, nil
 	}
 	return Line{}, faultOf(data)
 }
@@ -65,8 +65,8 @@ func matchLine(s string) (l Line, ok bool) {
 	return l, isHex64(l.Chain) && (l.OperatorHMAC == "" || isHex64(l.OperatorHMAC))
 }
 
-// wireLine is a line as any JSON reader sees it.
-type wireLine struct {
+// line is a log line as any JSON reader sees it.
+type line struct {
 	AgentCardKID string   `json:"agent_card_kid"`
 	AgentID      string   `json:"agent_id"`
 	Kind         string   `json:"artefact_kind"`
@@ -86,7 +86,7 @@ func faultOf(data []byte) error {
 	if len(data) > MaxLine {
 		return contracts.Invalid("", "has more than %d bytes", MaxLine)
 	}
-	var w wireLine
+	var w line
 	if err := canonjson.Decode(data, &w); err != nil {
 		return err
 	}

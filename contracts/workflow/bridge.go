@@ -86,9 +86,11 @@ type PlanDispatch struct {
 
 // PlanWorkflow is the attempt's place in its revision.
 type PlanWorkflow struct {
-	WorkflowID       string      `json:"workflow_id"`
-	Revision         int         `json:"revision"`
-	Purpose          Purpose     `json:"purpose"`
+	WorkflowID string  `json:"workflow_id"`
+	Revision   int     `json:"revision"`
+	Purpose    Purpose `json:"purpose"`
+	// Number counts the attempts of its purpose from 1.
+	Number           int         `json:"number"`
 	ContractDigest   string      `json:"contract_digest"`
 	Criteria         []Criterion `json:"criteria"`
 	DocumentRefs     []string    `json:"document_refs"`

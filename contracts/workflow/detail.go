@@ -47,7 +47,9 @@ type AttemptView struct {
 	ResultCommit      *string      `json:"result_commit"`
 	EvidencePath      *string      `json:"evidence_path"`
 	// Artifact is what the attempt of a task that produces one uploaded last.
-	Artifact       *Upload    `json:"artifact,omitzero"`
+	Artifact *Upload `json:"artifact,omitzero"`
+	// Attachments are the content hashes of what the attempt attached, its evidence among them.
+	Attachments    []string   `json:"attachments,omitzero"`
 	ClaimedAt      *time.Time `json:"claimed_at"`
 	LeaseExpiresAt *time.Time `json:"lease_expires_at"`
 	DeadlineAt     *time.Time `json:"deadline_at"`

@@ -53,6 +53,7 @@ CREATE TABLE lineage (
 CREATE INDEX lineage_by_path ON lineage (project_id, artefact_path, position);
 CREATE INDEX lineage_by_content ON lineage (project_id, content_hash, attachment);
 CREATE INDEX lineage_blobs ON lineage (content_hash);
+CREATE INDEX lineage_by_recorder ON lineage (recorded_by);
 
 CREATE TABLE lineage_heads (
     project_id text PRIMARY KEY REFERENCES projects,

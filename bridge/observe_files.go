@@ -1,0 +1,59 @@
+// What lies in a plain directory: every file by its path and content.
+
+package bridge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// observeFiles is every entry below dir that is no directory, by its slash-separated path: a regular
+// file's mode and SHA-256, a link's target, and the kind of anything else. Nothing outside dir is read.
+func observeFiles(dir string) (map[string]string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("observe the workspace: %w", err)
+	}
+	defer root.Close()
+	found := map[string]string{}
+	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		found[path], err = observeFile(root, path)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("observe the workspace: %w", err)
+	}
+	return found, nil
+}
+
+func observeFile(root *os.Root, path string) (string, error) {
+	info, err := root.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := root.Readlink(path)
+		return "link " + filepath.ToSlash(target), err
+	case !info.Mode().IsRegular():
+		return info.Mode().Type().String(), nil
+	}
+	f, err := root.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%04o sha256:%s", info.Mode().Perm(), hex.EncodeToString(hash.Sum(nil))), nil
+}

@@ -1,0 +1,253 @@
+// The plain directory that an artifact task works in: no checkout, no branch, and no isolation either.
+
+package bridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"countersign/contracts"
+	"countersign/contracts/artifact"
+	"countersign/contracts/workflow"
+)
+
+// plain is an artifact task's workspace (seed "artifact contract", the workspace contract): a directory
+// named by the session, made for it alone and removed with it.
+type plain struct {
+	dir  string
+	spec artifact.Spec
+	// before is what lay there when the agent started.
+	before map[string]string
+}
+
+// preparePlain ends with a directory that holds the candidate and nothing else; a first attempt's is empty.
+func (a *attempt) preparePlain(ctx context.Context) error {
+	spec, err := artifact.ParseSpec(a.plan.ArtifactSpec)
+	if err != nil {
+		return failf("plan_invalid", "artifact_spec")
+	}
+	if !executionID.MatchString(a.plan.SessionID) {
+		return failf("plan_invalid", "session id")
+	}
+	dir := a.node.root.plain(a.plan.SessionID)
+	if _, err := os.Lstat(dir); err == nil {
+		return fmt.Errorf("%s exists already", dir)
+	}
+	a.Plain = dir
+	if err := a.save(); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("make the workspace: %w", err)
+	}
+	a.place = &plain{dir: dir, spec: spec}
+	if a.plan.Workflow.CandidateHash != nil {
+		if err := a.fetchCandidate(ctx); err != nil {
+			return err
+		}
+	}
+	if a.place.before, err = observeFiles(dir); err != nil {
+		return err
+	}
+	if err := a.scratchDirs(); err != nil {
+		return err
+	}
+	a.job = Job{Plan: *a.plan, Attempt: a.round(), Dir: dir, Scratch: a.dir}
+	return nil
+}
+
+// fetchCandidate writes the exact bytes to verify or to correct where the task declares its output.
+func (a *attempt) fetchCandidate(ctx context.Context) error {
+	root, err := os.OpenRoot(a.place.dir)
+	if err != nil {
+		return fmt.Errorf("workspace: %w", err)
+	}
+	defer root.Close()
+	if dir := path.Dir(a.place.spec.OutputPath); dir != "." {
+		if err := root.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("workspace: %w", err)
+		}
+	}
+	return a.node.client.Candidate(ctx, a.ExecutionID, a.lease.fence, func(in io.Reader) error {
+		f, err := root.OpenFile(a.place.spec.OutputPath, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+		if err != nil {
+			return fmt.Errorf("candidate: %w", err)
+		}
+		hash := sha256.New()
+		_, err = io.Copy(io.MultiWriter(f, hash), in)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("candidate: %w", err)
+		}
+		if got := "sha256:" + hex.EncodeToString(hash.Sum(nil)); got != *a.plan.Workflow.CandidateHash {
+			return failf("candidate_differs", "the server sent %s", got)
+		}
+		return nil
+	})
+}
+
+// openOutput opens the deliverable, links followed as long as they stay in the workspace. The error is
+// fs.ErrNotExist when nothing was written.
+func (p *plain) openOutput() (*os.File, error) {
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	defer root.Close()
+	// Not to wait for whoever writes into a pipe of that name.
+	f, err := root.OpenFile(p.spec.OutputPath, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", failf("artifact_path_refused", "the output cannot be read within the workspace"), err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = failf("artifact_path_refused", "the output is no regular file")
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// produced hands in a worker's deliverable. What was not written, or has no canonical form, is for the
+// server to say: the event goes without a hash.
+func (a *attempt) produced(ctx context.Context, out *outcome) (*workflow.Event, error) {
+	ev := newEvidence(a.plan, out, time.Now())
+	terminal := a.completed(out, "")
+	terminal.ResultCommit, terminal.CleanWorkspace = nil, nil
+	switch up, err := a.upload(ctx); {
+	case errors.Is(err, fs.ErrNotExist) || contracts.CodeOf(err) == artifact.CodeRejected:
+		a.log.Warn("no artifact was handed in", "error", err)
+	case err != nil:
+		return nil, err
+	default:
+		ev.ArtifactHash, terminal.ArtifactHash = up.ContentHash, &up.ContentHash
+	}
+	if err := a.attachEvidence(ctx, ev); err != nil {
+		return nil, err
+	}
+	answered(terminal, out)
+	return terminal, nil
+}
+
+func (a *attempt) upload(ctx context.Context) (*workflow.Upload, error) {
+	f, err := a.place.openOutput()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	up, err := a.node.client.Upload(ctx, a.ExecutionID, a.lease.fence, f)
+	if s, ok := errors.AsType[*StatusError](err); ok && !gone[contracts.CodeOf(err)] && contracts.CodeOf(err) != artifact.CodeRejected {
+		return nil, fmt.Errorf("%w: %w", failf("artifact_refused", "%s", s.Refusal.Code), err)
+	}
+	return up, err
+}
+
+// judgedPlain hands in a verdict on an artifact that lies where it lay, with nothing beside it.
+func (a *attempt) judgedPlain(ctx context.Context, out *outcome) (*workflow.Event, error) {
+	after, err := observeFiles(a.place.dir)
+	if err != nil {
+		return nil, err
+	}
+	if !maps.Equal(a.place.before, after) {
+		return nil, failf("workspace_modified", "%s", listed(differing(a.place.before, after)))
+	}
+	v, err := verdict(a.plan, out.report.Answer.Results)
+	if err != nil {
+		return nil, err
+	}
+	ev := newEvidence(a.plan, out, time.Now())
+	ev.ArtifactHash = v.CandidateHash
+	if err := a.attachEvidence(ctx, ev); err != nil {
+		return nil, err
+	}
+	terminal := a.completed(out, "")
+	terminal.ResultCommit, terminal.CleanWorkspace, terminal.ArtifactHash, terminal.Verdict = nil, nil, &v.CandidateHash, v
+	return terminal, nil
+}
+
+// attachEvidence records the evidence with the server, for the workspace goes away, and keeps it beside
+// the attempt's own record. A server that cannot record it now does not cost the result.
+func (a *attempt) attachEvidence(ctx context.Context, ev *evidence) error {
+	content, err := ev.bytes()
+	if err != nil {
+		return fmt.Errorf("evidence: %w", err)
+	}
+	if err := os.WriteFile(a.path("evidence.json"), content, 0o600); err != nil {
+		return fmt.Errorf("evidence: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.lease.length/3)
+	defer cancel()
+	if _, err := a.node.client.Attach(ctx, a.ExecutionID, a.lease.fence, content); err != nil {
+		a.log.Warn("the evidence stays on this node", "file", a.path("evidence.json"), "error", err)
+	}
+	return nil
+}
+
+// removePlain removes the workspace with all that is in it.
+func (j *journal) removePlain(r root) error {
+	if j.Plain == "" {
+		return nil
+	}
+	if filepath.Dir(j.Plain) != r.plains() {
+		return fmt.Errorf("workspace %s is not below this root", j.Plain)
+	}
+	makeWritable(j.Plain)
+	return os.RemoveAll(j.Plain)
+}
+
+// sweepPlains removes workspaces that no attempt of this root will ask for again.
+func (n *Node) sweepPlains() error {
+	all, err := journals(n.root)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(n.root.plains())
+	if err != nil {
+		return fmt.Errorf("read workspaces: %w", err)
+	}
+	for _, e := range entries {
+		dir := n.root.plain(e.Name())
+		if slices.ContainsFunc(all, func(j *journal) bool { return j.Plain == dir && j.Step != stepDone }) {
+			continue
+		}
+		n.log.Warn("removing an orphaned workspace", "dir", dir)
+		makeWritable(dir)
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// differing are the paths whose entries differ, sorted.
+func differing(before, after map[string]string) []string {
+	var paths []string
+	for p := range after {
+		if before[p] != after[p] {
+			paths = append(paths, p)
+		}
+	}
+	for p := range before {
+		if _, there := after[p]; !there {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
