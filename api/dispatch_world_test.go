@@ -224,6 +224,17 @@ func (b *bound) blockedFor(action capability.Action, codes ...capability.ReasonC
 	task := apitest.Into[workflow.Task](b.t, http.StatusOK, b.Operator("GET", "/v1/tasks/"+b.TaskID, nil))
 	require.Equal(b.t, d.WorkerDispatch, task.Workflow.WorkerDispatch)
 	require.Equal(b.t, workflow.TaskOpen, task.Status)
+	inbox := apitest.Into[workflow.Inbox](b.t, http.StatusOK, b.Operator("GET", "/v1/inbox", nil))
+	found := false
+	for _, item := range inbox.Items {
+		if item.TaskID == b.TaskID {
+			found = true
+			said, _ := capability.Explain(d.WorkerDispatch.ReasonCodes[0])
+			require.Equal(b.t, d.WorkerDispatch.ReasonCodes, item.ReasonCodes)
+			require.Equal(b.t, said.Remedy, item.NextAction)
+		}
+	}
+	require.True(b.t, found, "the inbox has it")
 	offers := apitest.Into[workflow.OfferList](b.t, http.StatusOK, b.Bridge("GET", "/bridge/v1/executions", nil))
 	require.Empty(b.t, offers.Executions)
 	apitest.Refused(b.t, http.StatusNotFound, contracts.CodeNotFound, b.Operator("GET", "/v1/tasks/"+b.TaskID+"/receipt", nil))

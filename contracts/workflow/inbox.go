@@ -5,6 +5,8 @@ package workflow
 import (
 	"time"
 
+	"countersign/contracts/capability"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -28,6 +30,8 @@ type InboxItem struct {
 	Title      string    `json:"title"`
 	WorkflowID string    `json:"workflow_id,omitzero"`
 	Reason     string    `json:"reason"`
+	// ReasonCodes are those of the last decision on a worker's dispatch, where that is the reason.
+	ReasonCodes []capability.ReasonCode `json:"reason_codes,omitzero"`
 	// Refusal is the worker's refusal with its question, dependency or split.
 	Refusal jsontext.Value `json:"refusal,omitzero"`
 	Since   time.Time      `json:"since"`
@@ -65,8 +69,14 @@ var nextActions = map[Reason]string{
 	ReasonOrchestrationLost:          "See who terminated the workflow in Temporal, then dispatch a new revision.",
 }
 
-// NextAction is the one thing to do about a revision that is blocked for a reason.
-func NextAction(reason Reason) string {
+// NextAction is the one thing to do about a revision that is blocked for a reason; codes are those of
+// worker-dispatch/v1, where that is the reason.
+func NextAction(reason Reason, codes ...capability.ReasonCode) string {
+	if len(codes) > 0 {
+		if e, known := capability.Explain(codes[0]); known {
+			return e.Remedy
+		}
+	}
 	if action, known := nextActions[reason]; known {
 		return action
 	}

@@ -22,6 +22,8 @@ type noted struct {
 	CandidateCommit string   `json:"candidate_commit"`
 	ReceiptID       string   `json:"receipt_id"`
 	By              string   `json:"by"`
+	Action          string   `json:"action"`
+	ReasonCodes     []string `json:"reason_codes"`
 }
 
 // note passes over data it does not understand: a server may be newer than its reader.
@@ -37,7 +39,9 @@ func note(e workflow.HistoryEntry) string {
 		}
 	}
 	add("", n.Outcome)
+	add("", n.Action)
 	add("", n.Reason)
+	add("", strings.Join(n.ReasonCodes, " "))
 	add("failed: ", strings.Join(n.FailedCriteria, ", "))
 	add("said: ", n.Said)
 	add("commit ", abbreviated(n.ResultCommit))
