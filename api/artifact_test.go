@@ -5,9 +5,13 @@ package api_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"countersign/api/apitest"
 	"countersign/contracts"
@@ -173,4 +177,76 @@ func TestArtifactLimits(t *testing.T) {
 	got := s.Claim().Candidate()
 	require.Equal(t, 200, got.Status)
 	require.Equal(t, up.ContentHash, contentHash(string(got.Body)))
+}
+
+// TestUploadsRaceTheEnd: whatever comes first, a candidate is what was uploaded last before the end, and
+// nothing is taken after it.
+func TestUploadsRaceTheEnd(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{APIs: 2})
+	d := producing(t, s, `{"kind":"report","output_path":"r.md"}`)
+	for range rounds(t, 5) {
+		h := s.Claim().Run()
+		hash := apitest.Into[workflow.Upload](t, 200, h.Upload("one")).ContentHash
+		var race sync.WaitGroup
+		answers := make([]apitest.Answer, 4)
+		for i, text := range []string{"one", "two", "three"} {
+			race.Go(func() {
+				answers[i] = apitest.CallWith(t, "PUT", s.URLs[i%2], "/bridge/v1/executions/"+h.ExecutionID+"/artifact", s.NodeToken, h.FenceHeader(), strings.NewReader(text))
+			})
+		}
+		race.Go(func() { answers[3] = h.Event(h.Produced(hash)) })
+		race.Wait()
+		for _, a := range answers[:3] {
+			require.Contains(t, []int{200, 409}, a.Status, "%s", a.Body)
+		}
+		d = s.Detail(d.TaskID)
+		if answers[3].Status == 200 {
+			require.Equal(t, hash, *d.CandidateHash)
+			require.Equal(t, hash, d.Attempts[len(d.Attempts)-2].Artifact.ContentHash)
+		} else {
+			apitest.Refused(t, 422, contracts.CodeInvalid, answers[3])
+			require.Equal(t, workflow.PhaseRunning, d.Phase)
+		}
+		sound(t, s)
+		require.Equal(t, 200, s.Control(d.TaskID, workflow.ControlCancel).Status)
+		apitest.Refused(t, 409, contracts.CodeExecutionTerminal, h.Upload("one"))
+		task := apitest.Into[workflow.Task](t, 200, s.Operator("GET", "/v1/tasks/"+d.TaskID, nil))
+		s.DispatchSpec(s.Spec(task))
+	}
+}
+
+// TestUploadsUnderALostLease: an upload that comes too late is refused for it and settles the attempt; a
+// cut one, and one of a revoked node, leave nothing.
+func TestUploadsUnderALostLease(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Lease: 2 * time.Second, NoSweeper: true})
+	d := producing(t, s, `{"kind":"report","output_path":"r.md"}`)
+	h := s.Claim().Run()
+
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(conn, "PUT /bridge/v1/executions/%s/artifact HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nX-Lease-Id: %s\r\nX-Fencing-Token: %d\r\nContent-Length: 1000\r\n\r\nhalf",
+		h.ExecutionID, s.NodeToken, h.LeaseID, h.FencingToken)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	require.Nil(t, s.Detail(d.TaskID).ActiveAttempt.Artifact)
+
+	eventually(t, "the lease is over", func() bool {
+		detail := s.Detail(d.TaskID)
+		return detail.ActiveAttempt == nil || detail.ActiveAttempt.LeaseExpired
+	})
+	require.Contains(t, []contracts.Code{contracts.CodeLeaseExpired, contracts.CodeExecutionTerminal}, h.Upload("late").Code())
+	d = s.Detail(d.TaskID)
+	require.Equal(t, workflow.ReasonLeaseExpired, *d.Reason)
+	require.Nil(t, d.Attempts[0].Artifact)
+	var blobs int
+	require.NoError(t, s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM blobs`).Scan(&blobs))
+	require.Zero(t, blobs)
+
+	producing(t, s, `{"kind":"report","output_path":"r.md"}`)
+	h = s.Claim().Run()
+	require.Equal(t, 200, s.Operator("PATCH", "/v1/nodes/"+s.Node.ID, workflow.PatchNode{Status: ptr(workflow.NodeRevoked), WriteContext: ptr(s.WriteContext())}).Status)
+	require.Contains(t, []contracts.Code{contracts.CodeUnauthenticated, contracts.CodeNodeRevoked}, h.Upload("x").Code())
+	sound(t, s)
 }

@@ -140,22 +140,36 @@ func (c *Client) exchange(ctx context.Context, method, path string, body any) ([
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", "application/json")
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	resp, err := c.http.Do(req)
+	resp, err := c.send(req)
 	if err != nil {
-		return nil, unreachable(ctx, err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
-	if resp.StatusCode/100 != 2 {
-		return nil, refusal(resp, data)
-	}
 	return data, nil
+}
+
+// send does one HTTP call and returns a 2xx answer, whose body is the caller's to close.
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, unreachable(req.Context(), err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, unreachable(req.Context(), err)
+	}
+	return nil, refusal(resp, data)
 }
 
 // unreachable keeps the caller's own cancellation apart from a server that is away.

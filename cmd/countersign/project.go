@@ -2,11 +2,16 @@
 
 package main
 
-import "countersign/contracts/workflow"
+import (
+	"strconv"
+
+	"countersign/contracts/workflow"
+)
 
 type projectCommands struct {
 	Create projectCreate `cmd:"" help:"Make a project; you become its owner."`
 	List   projectList   `cmd:"" help:"List your projects."`
+	Attach projectAttach `cmd:"" help:"Record a file in a project's lineage, for reports to anchor figures to."`
 }
 
 type projectCreate struct {
@@ -47,6 +52,31 @@ func (projectList) Run(s *session) error {
 			rows = append(rows, []string{p.ID, p.Name, p.Repository})
 		}
 		return s.out.Table([]string{"ID", "NAME", "REPOSITORY"}, rows)
+	})
+}
+
+type projectAttach struct {
+	projectFlag
+	File string `arg:"" help:"The file, recorded as it is, at most 64 MiB; - for standard input."`
+}
+
+// Run attaches.
+func (c *projectAttach) Run(s *session) error {
+	r, project, err := c.remote(s)
+	if err != nil {
+		return err
+	}
+	in, err := s.openInput(c.File)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	e, err := r.Attach(s.ctx, project, in)
+	if err != nil {
+		return err
+	}
+	return s.print(e, func() error {
+		return s.out.Fields("content hash", e.ContentHash, "entry hash", e.EntryHash, "position", strconv.FormatInt(e.Position, 10), "bytes", strconv.FormatInt(e.Bytes, 10))
 	})
 }
 

@@ -80,7 +80,7 @@ func (c *receiptExport) Run(s *session) error {
 		return err
 	}
 	return s.print(exported{verified, c.Out, receipt.Files}, func() error {
-		err := s.out.Fields("receipt", verified.ReceiptID, "directory", c.Out, "commit", verified.CandidateCommit,
+		err := s.out.Fields("receipt", verified.ReceiptID, "directory", c.Out, "commit", verified.CandidateCommit, "candidate", verified.CandidateHash, "entry", verified.EntryHash,
 			"signer", strings.Join(verified.Signers, " "))
 		s.out.Printf("\nWho checks it needs the signer's fingerprint by another way than the pack:\n  %s receipt verify %s --key-sha256 %s\n",
 			programName(), c.Out, verified.Signers[0])
@@ -133,7 +133,7 @@ func (c *receiptVerify) Run(s *session) error {
 		return s.notProved(err)
 	}
 	return s.print(verification{Proved: true, Verified: &verified}, func() error {
-		return s.out.Fields("proved", "yes", "receipt", verified.ReceiptID, "task", verified.TaskID, "commit", verified.CandidateCommit,
+		return s.out.Fields("proved", "yes", "receipt", verified.ReceiptID, "task", verified.TaskID, "commit", verified.CandidateCommit, "candidate", verified.CandidateHash, "entry", verified.EntryHash,
 			"contract", verified.ContractDigest, "accepted", stamp(verified.AcceptedAt), "signer", strings.Join(verified.Signers, " "))
 	})
 }

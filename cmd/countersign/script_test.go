@@ -156,10 +156,10 @@ func zombie(pid int) bool {
 }
 
 // prepare makes a node of its own, a repository and a task, and writes spec.json: prepare
-// [scenario.json]. It sets TASK, NODE, WORKSPACE and the bridge's environment.
+// [scenario.json [declaration.json]]. It sets TASK, NODE, WORKSPACE and the bridge's environment.
 func prepare(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) > 1 {
-		ts.Fatalf("usage: prepare [scenario.json]")
+	if neg || len(args) > 2 {
+		ts.Fatalf("usage: prepare [scenario.json [declaration.json]]")
 	}
 	dev, _, err := devfile.Find(ts.MkAbs("."))
 	ts.Check(err)
@@ -168,12 +168,16 @@ func prepare(ts *testscript.TestScript, neg bool, args []string) {
 	api := client.New(dev.URL, dev.OperatorToken)
 	node, err := api.EnrollNode(ctx, workflow.EnrollNode{Name: ts.Name(), AnchorProjectID: dev.ProjectID, Accounts: []workflow.Account{}})
 	ts.Check(err)
-	task, err := api.CreateTask(ctx, dev.ProjectID, workflow.CreateTask{Title: ts.Name(), Goal: "A goal."})
+	wanted := workflow.CreateTask{Title: ts.Name(), Goal: "A goal."}
+	if len(args) == 2 {
+		wanted.ArtifactSpec = []byte(ts.ReadFile(args[1]))
+	}
+	task, err := api.CreateTask(ctx, dev.ProjectID, wanted)
 	ts.Check(err)
 	repository := ts.MkAbs("repository-" + task.ID)
 	base := makeRepository(ts, repository)
 	prompt := "Do it."
-	if len(args) == 1 {
+	if len(args) > 0 {
 		prompt = ts.ReadFile(args[0])
 	}
 	profile := workflow.Profile{

@@ -108,14 +108,7 @@ type taskGet struct {
 
 // Run shows the task.
 func (c *taskGet) Run(s *session) error {
-	if err := checkID("task", c.Task); err != nil {
-		return err
-	}
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	task, err := r.Task(s.ctx, c.Task)
+	_, task, err := s.task(c.Task)
 	if err != nil {
 		return err
 	}
@@ -129,14 +122,7 @@ type taskCancel struct {
 
 // Run cancels.
 func (c *taskCancel) Run(s *session) error {
-	if err := checkID("task", c.Task); err != nil {
-		return err
-	}
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	task, err := r.Task(s.ctx, c.Task)
+	r, task, err := s.task(c.Task)
 	if err != nil {
 		return err
 	}
@@ -149,6 +135,18 @@ func (c *taskCancel) Run(s *session) error {
 		return err
 	}
 	return s.printTask(task)
+}
+
+// task is the server and a task on it.
+func (s *session) task(id string) (r remote, t workflow.Task, err error) {
+	if err := checkID("task", id); err != nil {
+		return r, t, err
+	}
+	if r, err = s.remote(); err != nil {
+		return r, t, err
+	}
+	t, err = r.Task(s.ctx, id)
+	return r, t, err
 }
 
 func (s *session) printTask(t workflow.Task) error {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,7 +147,7 @@ func (s *session) printDetail(d workflow.Detail) error {
 		s.out.Println()
 		return s.out.Fields(
 			"revision", fmt.Sprintf("%s (%d)", d.WorkflowID, d.Revision), "phase", string(d.Phase), "why", reasonOf(d),
-			"waits for", follow.Situation(&d), "candidate", deref(d.CandidateCommit), "receipt", deref(d.ReceiptID),
+			"waits for", follow.Situation(&d), "candidate", cmp.Or(deref(d.CandidateHash), deref(d.CandidateCommit)), "receipt", deref(d.ReceiptID),
 			"contract", d.ContractDigest, "Temporal", d.Temporal.UIURL,
 		)
 	})
@@ -176,14 +177,7 @@ type control struct {
 }
 
 func (c *control) send(s *session, action workflow.ControlAction) error {
-	if err := checkID("task", c.Task); err != nil {
-		return err
-	}
-	r, err := s.remote()
-	if err != nil {
-		return err
-	}
-	task, err := r.Task(s.ctx, c.Task)
+	r, task, err := s.task(c.Task)
 	if err != nil {
 		return err
 	}

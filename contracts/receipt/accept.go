@@ -74,7 +74,7 @@ func (a Acceptance) statement() (Statement, error) {
 		ProjectID: c.ProjectID, TaskID: c.Task.ID, WorkflowID: a.WorkflowID, Revision: c.Revision,
 		Attempts: a.Attempts, Verdict: a.Verdict,
 		Policy:     Policy{URI: a.Server.Resource + "/v1/workflows/" + a.WorkflowID, Digest: map[string]string{digestSHA256: digest}},
-		AssertedBy: assertedBy,
+		AssertedBy: assertedBy, EntryHash: a.EntryHash,
 	}
 	worker, verifier := p.attempt(v.WorkerExecutionID), p.attempt(v.VerifierExecutionID)
 	if worker == nil || verifier == nil {
@@ -82,11 +82,6 @@ func (a Acceptance) statement() (Statement, error) {
 	}
 	candidate := map[string]string{digestGitCommit: v.CandidateCommit}
 	if v.CandidateHash != "" {
-		declared, err := c.Task.Declaration()
-		if err != nil {
-			return Statement{}, within("contract", err)
-		}
-		p.Artifact = &Artifact{Kind: declared.Kind, ContentHash: v.CandidateHash, EntryHash: a.EntryHash}
 		candidate = map[string]string{digestSHA256: strings.TrimPrefix(v.CandidateHash, hashPrefix)}
 	}
 	p.bind(a.Settled)

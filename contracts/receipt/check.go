@@ -40,29 +40,13 @@ func (st *Statement) check() *contracts.Error {
 	if err := passes(v); err != nil {
 		return err
 	}
-	if err := st.checkArtifact(); err != nil {
-		return err
+	if (st.CandidateHash() != "") != entryHash.MatchString(p.EntryHash) || st.CandidateHash() == "" && p.EntryHash != "" {
+		return unproven("a lineage entry is named exactly when the candidate is an artifact")
 	}
 	if err := st.checkAttempts(v); err != nil {
 		return err
 	}
 	return st.checkDispatch(v)
-}
-
-// checkArtifact holds an accepted artifact to the candidate and to having been recorded.
-func (st *Statement) checkArtifact() *contracts.Error {
-	a := st.Predicate.Artifact
-	switch {
-	case (a != nil) != (st.CandidateHash() != ""):
-		return unproven("an artifact is recorded exactly when the candidate is one")
-	case a == nil:
-		return nil
-	case a.ContentHash != st.CandidateHash():
-		return unproven("another artifact is recorded than the candidate")
-	case !entryHash.MatchString(a.EntryHash):
-		return unproven("the artifact names no lineage entry")
-	}
-	return nil
 }
 
 // entryHash is the form of a lineage entry's hash.
@@ -181,7 +165,7 @@ func (st *Statement) against(contract []byte) *contracts.Error {
 		return unproven("the verdict does not judge every criterion of the contract, each once")
 	case c.ProjectID != p.ProjectID || c.Task.ID != p.TaskID || c.Revision != p.Revision:
 		return unproven("the contract is another task's")
-	case p.Artifact == nil && workflow.ArtifactMode(string(declared.Kind)), p.Artifact != nil && p.Artifact.Kind != declared.Kind:
+	case workflow.ArtifactMode(string(declared.Kind)) != (st.CandidateHash() != ""):
 		return unproven("the contract asks for another kind of result")
 	case c.Verifier.ProfileID != p.ClaimBoundary.JudgedBy.ProfileID || c.Verifier.ProfileID == c.Profile.ProfileID:
 		return unproven("the contract names another verifier, or the worker as its own")

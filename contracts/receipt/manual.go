@@ -23,8 +23,7 @@ type manualData struct {
 	Ed25519   bool
 	Contract  string
 	Commit    string
-	Artifact  *Artifact // nil for a commit
-	SHA256    string    // of the artifact, hex
+	SHA256    string // of an artifact instead of a commit, hex
 	Accepted  string
 	Type      string
 	SameNode  bool
@@ -44,7 +43,7 @@ func manual(st Statement, keys KeySet, signer int) ([]byte, error) {
 	}
 	d := manualData{
 		Statement: st, Signer: keys.Keys[signer], Ed25519: key.Ed25519(), Contract: st.ContractDigest(), Commit: st.CandidateCommit(),
-		Artifact: st.Predicate.Artifact, SHA256: strings.TrimPrefix(st.CandidateHash(), hashPrefix),
+		SHA256:   strings.TrimPrefix(st.CandidateHash(), hashPrefix),
 		Accepted: st.Predicate.AcceptedAt.UTC().Format("2006-01-02 15:04:05 UTC"), Type: PredicateType,
 		SameNode: st.Predicate.ClaimBoundary.SameNode,
 	}

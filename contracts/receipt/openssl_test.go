@@ -54,13 +54,16 @@ func needOpenSSL(t *testing.T) {
 	require.NoError(t, err, "this test is an auditor with openssl")
 }
 
-// packs are a pack by a first key, by one that was vouched for twice, and by one on P-256.
+// packs are a pack by a first key, by one that was vouched for twice, by one on P-256, and of an artifact.
 func packs(t *testing.T) map[string]receipt.Pack {
 	t.Helper()
 	a, b, c := ed25519Key(t, "a"), p256Key(t), ed25519Key(t, "c")
 	made := map[string]receipt.Pack{}
-	for name, keys := range map[string][]*receipt.Key{"first key": {a}, "third key": {a, b, c}, "p256": {a, b}} {
+	for name, keys := range map[string][]*receipt.Key{"first key": {a}, "third key": {a, b, c}, "p256": {a, b}, "artifact": {a, c}} {
 		s := newScene()
+		if name == "artifact" {
+			s = newArtifactScene()
+		}
 		pack, err := receipt.MakePack(s.sign(t, keys[len(keys)-1]), s.contractBytes(t), keySet(t, keys...))
 		require.NoError(t, err)
 		made[name] = pack

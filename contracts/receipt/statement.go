@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"countersign/contracts"
-	"countersign/contracts/artifact"
 	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 
@@ -62,8 +61,9 @@ type Predicate struct {
 	Attempts []Attempt `json:"attempts"`
 	// Verdict is the whole verdict as its verifier handed it in.
 	Verdict jsontext.Value `json:"verdict"`
-	// Artifact is what was accepted when that is no commit.
-	Artifact *Artifact `json:"artifact,omitzero"`
+	// EntryHash is the signed lineage entry that records an accepted artifact (see package lineage),
+	// "sha256:" and 64 lowercase hex; absent for a commit.
+	EntryHash string `json:"entry_hash,omitzero"`
 	// WorkerDispatch are the settled dispatches of the revision's attempts, oldest first, when the
 	// contract binds them by the worker dispatch capability contract.
 	WorkerDispatch []workflow.DispatchRecord `json:"worker_dispatch,omitzero"`
@@ -78,14 +78,6 @@ type Predicate struct {
 type Server struct {
 	InstanceID string `json:"instance_id"`
 	Resource   string `json:"resource"`
-}
-
-// Artifact is an accepted deliverable and the signed lineage entry that records it (see package lineage).
-type Artifact struct {
-	Kind artifact.Kind `json:"kind"`
-	// ContentHash and EntryHash are "sha256:" and 64 lowercase hex. The first is the candidate.
-	ContentHash string `json:"content_hash"`
-	EntryHash   string `json:"entry_hash"`
 }
 
 // Policy is where the contract can be read, and its digest (algorithm → lowercase hex).

@@ -75,15 +75,12 @@ func (e envelope) verify(t Trust, contract []byte) (Verified, *contracts.Error) 
 	if err != nil {
 		return Verified{}, err
 	}
-	v := Verified{
+	return Verified{
 		ReceiptID: st.Predicate.ReceiptID, TaskID: st.Predicate.TaskID, WorkflowID: st.Predicate.WorkflowID,
 		ContractDigest: st.ContractDigest(), CandidateCommit: st.CandidateCommit(), VerdictDigest: st.VerdictDigest(),
 		AcceptedAt: st.Predicate.AcceptedAt, Signers: signers, CandidateHash: st.CandidateHash(),
-	}
-	if a := st.Predicate.Artifact; a != nil {
-		v.EntryHash = a.EntryHash
-	}
-	return v, nil
+		EntryHash: st.Predicate.EntryHash,
+	}, nil
 }
 
 // signers are the fingerprints of the believed keys that signed. The keyid chooses no key: it only

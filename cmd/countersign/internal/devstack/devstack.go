@@ -143,10 +143,19 @@ func runParts(ctx context.Context, o Options, s *servers, log, progress *slog.Lo
 		Store: st, Temporal: client, Telemetry: tel, Log: log, Durations: o.Durations, Mirrors: o.Mirrors, Version: o.Version,
 		TemporalUI: file.TemporalUIURL,
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return parts.ServeAPI(ctx, listener) })
-	g.Go(func() error { return parts.RunWorker(ctx) })
-	g.Go(func() error { return announce(ctx, o, s, parts, file, progress) })
+	// What uses the servers ends first, so that a demo's node can still say that it stops.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, serving := errgroup.WithContext(serving)
+	g.Go(func() error { return parts.ServeAPI(serving, listener) })
+	g.Go(func() error { return parts.RunWorker(serving) })
+	g.Go(func() error {
+		defer stop()
+		using, cancel := context.WithCancelCause(ctx)
+		defer context.AfterFunc(serving, func() { cancel(context.Cause(serving)) })()
+		defer cancel(nil)
+		return announce(using, o, s, parts, file, progress)
+	})
 	return g.Wait()
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"countersign/cmd/countersign/internal/term"
+	"countersign/contracts/artifact"
 	"countersign/contracts/workflow"
 
 	"github.com/go-json-experiment/json"
@@ -20,10 +21,15 @@ type noted struct {
 	FailedCriteria  []string `json:"failed_criteria"`
 	ResultCommit    string   `json:"result_commit"`
 	CandidateCommit string   `json:"candidate_commit"`
-	ReceiptID       string   `json:"receipt_id"`
-	By              string   `json:"by"`
-	Action          string   `json:"action"`
-	ReasonCodes     []string `json:"reason_codes"`
+	ArtifactHash    string   `json:"artifact_hash"`
+	CandidateHash   string   `json:"candidate_hash"`
+	// Criteria are what a rejected artifact was found to be.
+	Criteria    []artifact.Result `json:"criteria"`
+	Warning     string            `json:"warning"`
+	ReceiptID   string            `json:"receipt_id"`
+	By          string            `json:"by"`
+	Action      string            `json:"action"`
+	ReasonCodes []string          `json:"reason_codes"`
 }
 
 // note passes over data it does not understand: a server may be newer than its reader.
@@ -46,14 +52,27 @@ func note(e workflow.HistoryEntry) string {
 	add("said: ", n.Said)
 	add("commit ", abbreviated(n.ResultCommit))
 	add("candidate ", abbreviated(n.CandidateCommit))
+	add("artifact ", abbreviated(n.ArtifactHash))
+	add("candidate ", abbreviated(n.CandidateHash))
+	for _, c := range n.Criteria {
+		if !c.Passed {
+			add(string(c.Type)+": ", c.Detail)
+		}
+	}
+	add("note: ", n.Warning)
 	add("receipt ", n.ReceiptID)
 	add("by ", n.By)
 	return strings.Join(parts, ", ")
 }
 
-func abbreviated(commit string) string {
-	if len(commit) > 12 {
-		return commit[:12]
+// abbreviated keeps 12 digits of a commit or content hash.
+func abbreviated(id string) string {
+	digits, hash := strings.CutPrefix(id, "sha256:")
+	if len(digits) > 12 {
+		digits = digits[:12]
 	}
-	return commit
+	if hash {
+		return "sha256:" + digits
+	}
+	return digits
 }
