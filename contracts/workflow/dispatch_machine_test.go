@@ -4,7 +4,6 @@
 package workflow_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -419,7 +418,7 @@ func TestWhatIsStoredOfAReport(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "candidate-1", again.CapabilityReport.Discovery.Candidates[0].ID)
 	require.Equal(t, told, read.CapabilityReport.Discovery.Candidates[0].Excerpt[len("<provider_untrusted>name: worker\ndescription: "):][:len(told)], "what was read stays as it was sent")
-	plain := []byte(fmt.Sprintf(`{"lease_id":"l","fencing_token":1,"sequence":1,"state":"preparing"}`))
+	plain := []byte(`{"lease_id":"l","fencing_token":1,"sequence":1,"state":"preparing"}`)
 	read, err = workflow.DecodeEvent(plain)
 	require.NoError(t, err)
 	digest, _, err = workflow.StoredEvent(plain, read)
