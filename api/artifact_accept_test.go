@@ -252,7 +252,7 @@ func TestNoArtifactWithoutALineageKey(t *testing.T) {
 	s := apitest.New(t, apitest.Options{})
 	_, err := s.Pool.Exec(t.Context(), `UPDATE signers SET lineage = false`)
 	require.NoError(t, err)
-	s.Workers[0].Stop()
+	stopWorkers(s)
 	_, err = s.Pool.Exec(t.Context(), `DELETE FROM signers WHERE lineage`)
 	require.NoError(t, err)
 	task := apitest.Into[workflow.Task](t, 201, s.Operator("POST", "/v1/tasks", workflow.CreateTask{

@@ -37,15 +37,31 @@ const (
 
 // uploading makes a route whose body is raw bytes of any media type.
 func uploading[A any](method, path string, scope workflow.Scope, status int, f func(*call) (A, error)) Route {
-	r := reading(method, path, scope, nil, f)
-	r.Upload, r.Status, r.Fenced, r.limit = maxUpload, status, scope == workflow.ScopeBridge, transferTime+uploadLimit
+	r := fenced(method, path, scope, f)
+	r.Upload, r.Status, r.limit = maxUpload, status, transferTime+uploadLimit
 	return r
 }
 
 // downloading makes a route that answers with raw bytes.
 func downloading(path string, scope workflow.Scope, f func(*call) (content, error)) Route {
-	r := reading(http.MethodGet, path, scope, nil, f)
-	r.Fenced, r.Answer = scope == workflow.ScopeBridge, nil
+	r := fenced(http.MethodGet, path, scope, f)
+	r.Answer = nil
+	return r
+}
+
+// fenced makes a route without a JSON body. For nodes the proof of their lease is in headers, which are
+// looked at after the query.
+func fenced[A any](method, path string, scope workflow.Scope, f func(*call) (A, error)) Route {
+	if scope != workflow.ScopeBridge {
+		return reading(method, path, scope, nil, f)
+	}
+	r := reading(method, path, scope, nil, func(c *call) (answer A, err error) {
+		if c.fence, err = fenceOf(c.gin.Request.Header); err != nil {
+			return answer, err
+		}
+		return f(c)
+	})
+	r.Fenced = true
 	return r
 }
 

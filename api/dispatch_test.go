@@ -76,7 +76,7 @@ func TestRefusedDispatch(t *testing.T) {
 			spec.BridgeID, spec.WorkerDispatch = node.ID, workerDispatch(time.Hour)
 			c.change(spec.WorkerDispatch)
 			a := s.Operator("POST", "/v1/workflows", workflow.DispatchRequest{Spec: spec, WriteContext: s.WriteContext()})
-			apitest.Refused(t, http.StatusConflict, contracts.CodeWorkerDispatchRefused, a)
+			apitest.Refused(t, http.StatusConflict, contracts.CodeDispatchRefused, a)
 			var p struct {
 				Reason  string             `json:"reason"`
 				Detail  string             `json:"detail"`

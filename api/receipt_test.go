@@ -54,7 +54,7 @@ func TestKeysArePublic(t *testing.T) {
 func TestNoWorkWithoutASigner(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	s.Workers[0].Stop()
+	stopWorkers(s)
 	held := s.DispatchTask()
 	request := workflow.DispatchRequest{Spec: s.Spec(s.AddTask(t)), WriteContext: s.WriteContext()}
 	offer := s.OfferedExecution(t)

@@ -146,11 +146,6 @@ func (a *API) run(c *call, r Route) (_ any, err error) {
 			return nil, err
 		}
 	}
-	if r.Fenced {
-		if c.fence, err = fenceOf(c.gin.Request.Header); err != nil {
-			return nil, err
-		}
-	}
 	if r.Upload > 0 {
 		c.upload = openUpload(c.gin, r.Upload)
 	}

@@ -28,6 +28,13 @@ func sound(t *testing.T, s *apitest.Stack) {
 	require.Empty(t, findings)
 }
 
+// stopWorkers stops all of them.
+func stopWorkers(s *apitest.Stack) {
+	for _, w := range s.Workers {
+		w.Stop()
+	}
+}
+
 // closes waits until Temporal has closed the revision's workflow.
 func closes(t *testing.T, s *apitest.Stack, workflowID string) {
 	t.Helper()

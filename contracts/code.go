@@ -30,6 +30,7 @@ const (
 	CodeWorkflowSuperseded  Code = "workflow_superseded"
 	CodeManagedByWorkflow   Code = "managed_by_workflow"
 	CodeArtifactMode        Code = "artifact_mode_required"
+	CodeArtifactRejected    Code = "artifact_rejected"
 	CodeAlreadyTerminal     Code = "already_terminal"
 	CodeNodeRevoked         Code = "node_revoked"
 	CodeNodePaused          Code = "node_paused"
@@ -52,6 +53,6 @@ const (
 	CodeAgentUnavailable    Code = "agent_unavailable"
 	CodeSourceRefused       Code = "source_refused"
 	// Of a dispatch that the worker dispatch capability contract binds.
-	CodeWorkerDispatchRefused Code = "worker_dispatch_refused"
-	CodeDispatchNotEligible   Code = "dispatch_not_eligible"
+	CodeDispatchRefused     Code = "worker_dispatch_refused"
+	CodeDispatchNotEligible Code = "dispatch_not_eligible"
 )

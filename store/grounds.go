@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -114,9 +113,9 @@ func (g *grounds) receipt(a figures.Anchor) figures.Resolution {
 	for _, k := range keys.Keys {
 		pins = append(pins, k.SHA256)
 	}
-	verified, err := receipt.VerifyWith(envelope, contract, receipt.Trust{Keys: keys, Pins: pins})
+	_, err = receipt.VerifyWith(envelope, contract, receipt.Trust{Keys: keys, Pins: pins})
 	if err != nil {
 		return figures.Unverified(a, err.Error())
 	}
-	return figures.Resolution{OK: true, Statement: fmt.Sprintf("traces to receipt %s, accepted %s", verified.ReceiptID, acceptedAt.UTC().Format(time.RFC3339))}
+	return figures.Accepted(a, acceptedAt)
 }

@@ -23,6 +23,7 @@ func (t localTree) options() sdd.Options {
 
 type artifactRecord struct {
 	localTree
+	anchorReceipts
 	Task string `arg:"" help:"The task's id."`
 	Spec string `required:"" placeholder:"FILE" help:"The declaration, the block itself, JSON or YAML; - for standard input. Its output_path is below the workdir."`
 }
@@ -57,7 +58,11 @@ func (c *artifactRecord) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	done, err := sdd.Record(s.ctx, c.options(), c.Task, spec)
+	options := c.options()
+	if options.Receipts, err = c.resolver(s); err != nil {
+		return err
+	}
+	done, err := sdd.Record(s.ctx, options, c.Task, spec)
 	s.notes(done.Notes)
 	switch {
 	case errors.Is(err, sdd.ErrCriteria) && len(done.Results) > 0:

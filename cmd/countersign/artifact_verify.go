@@ -14,6 +14,7 @@ import (
 
 type artifactVerify struct {
 	localTree
+	anchorReceipts
 	Task       string `arg:"" help:"The task's id."`
 	OutputJSON bool   `name:"output-json" help:"The same as --output json."`
 }
@@ -29,7 +30,11 @@ Exit status: 0 verified; 2 tampered, missing or unverifiable.`
 
 // Run verifies.
 func (c *artifactVerify) Run(s *session) error {
-	result, err := sdd.Verify(s.ctx, c.Workdir, c.Task, lineage.Options{Secret: []byte(c.OperatorSecret)})
+	receipts, err := c.resolver(s)
+	if err != nil {
+		return err
+	}
+	result, err := sdd.Verify(s.ctx, c.Workdir, c.Task, lineage.Options{Secret: []byte(c.OperatorSecret), Receipts: receipts})
 	if err != nil {
 		return err
 	}

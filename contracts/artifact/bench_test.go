@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -40,6 +41,41 @@ func BenchmarkCanonicalise(b *testing.B) {
 		_, err := artifact.Canonicalise(artifact.Dataset, bytes.NewReader(data), io.Discard)
 		require.NoError(b, err)
 	}
+}
+
+// A file of 1 GiB, of the same rows over and over, with the most memory that it took on the way.
+func BenchmarkCanonicaliseGiB(b *testing.B) {
+	rows := smallRows()[:1<<20]
+	block := string(rows[:bytes.LastIndexByte(rows, '\n')+1])
+	times := (1 << 30) / len(block)
+	b.SetBytes(int64(times * len(block)))
+	var peak uint64
+	for b.Loop() {
+		var before runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		file := &watched{repeated: repeated{block: block, times: times}}
+		_, err := artifact.Canonicalise(artifact.Dataset, file, io.Discard)
+		require.NoError(b, err)
+		peak = max(peak, file.peak-before.HeapInuse)
+	}
+	b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+}
+
+// watched looks at the memory in use every few reads.
+type watched struct {
+	repeated
+	reads int
+	peak  uint64
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	if w.reads++; w.reads%64 == 0 {
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		w.peak = max(w.peak, now.HeapInuse)
+	}
+	return w.repeated.Read(p)
 }
 
 // The same rows through encoding/json, to know that they are objects, and gowebpki/jcs.

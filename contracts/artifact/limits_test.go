@@ -45,6 +45,28 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.Less(t, file.most-before.HeapAlloc, uint64(64<<20))
 }
 
+// A row of as many keys as one holds, out of order: the list of them takes about as much as the row.
+func TestMemoryOfManyKeys(t *testing.T) {
+	large(t)
+	var b strings.Builder
+	b.WriteString(`{"":0`)
+	keys := 0
+	for i := 1 << 21; b.Len() < artifact.MaxRow-12; i-- {
+		fmt.Fprintf(&b, `,"%x":0`, i)
+		keys++
+	}
+	b.WriteByte('}')
+	require.Greater(t, keys, 1_500_000)
+	row := b.String()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	_, err := artifact.Canonicalise(artifact.Dataset, strings.NewReader(row), io.Discard)
+	require.NoError(t, err)
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(56<<20), "all that was ever taken, collected or not")
+}
+
 // repeated is a block, many times over; between large ones it looks at the heap.
 type repeated struct {
 	block string

@@ -61,7 +61,11 @@ func (l *lineReader) fill() error {
 	l.start = 0
 	if l.end > len(l.buf)/2 {
 		// In few steps, for what is left behind counts until it is collected.
-		if size := min(4*len(l.buf), MaxRow+chunk); size > len(l.buf) {
+		size := 4 * len(l.buf)
+		if size > MaxRow/2 {
+			size = MaxRow + chunk
+		}
+		if size > len(l.buf) {
 			grown := make([]byte, size)
 			copy(grown, l.buf[:l.end])
 			l.buf = grown

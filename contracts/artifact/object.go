@@ -5,7 +5,6 @@ package artifact
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"unicode/utf8"
 )
 
@@ -207,7 +206,8 @@ func (w *objectWriter) object(depth int) *fault {
 		if f := w.value(depth); f != nil {
 			return f
 		}
-		w.members = append(reserve(w.members, 1, math.MaxInt), member{uint32(start), uint32(len(w.out))})
+		w.roomForMember()
+		w.members = append(w.members, member{uint32(start), uint32(len(w.out))})
 		if w.lines {
 			w.keyLines = append(w.keyLines, line)
 		}
@@ -227,6 +227,18 @@ func (w *objectWriter) object(depth int) *fault {
 		w.keyLines = w.keyLines[:first]
 	}
 	return w.punctuation('}')
+}
+
+// roomForMember grows a long list to a quarter more than it will have if the source goes on as it began.
+// Growing step by step would leave several times its memory behind.
+func (w *objectWriter) roomForMember() {
+	const long = 1 << 15
+	n := len(w.members)
+	if n < cap(w.members) || n < long {
+		return
+	}
+	expected := int64(n) * int64(len(w.src)) / int64(w.pos) * 5 / 4
+	w.members = append(make([]member, 0, max(n+n/8, int(expected))), w.members...)
 }
 
 // reserve makes room for n more, by doubling up to most. Growing by a quarter, as append does, would leave

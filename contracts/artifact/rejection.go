@@ -12,7 +12,7 @@ import (
 // The codes of an artifact that does not complete its task.
 const (
 	// CodeRejected: there are bytes, but they have no canonical form, or a criterion failed on them.
-	CodeRejected contracts.Code = "artifact_rejected"
+	CodeRejected = contracts.CodeArtifactRejected
 	// CodeMissing: nothing was written at the declared path.
 	CodeMissing contracts.Code = "artifact_missing"
 )

@@ -5,6 +5,7 @@ package figures
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Resolution is what became of an anchor: whether its record exists and verifies, and the sentence
@@ -25,6 +26,11 @@ func Traced(a Anchor, position int) Resolution {
 		ref = "sha256:" + digits[:12]
 	}
 	return Resolution{true, fmt.Sprintf("traces to %s %s, recorded at chain position %d", a.Kind, ref, position)}
+}
+
+// Accepted says that the anchor's acceptance receipt verifies, and when its task was accepted.
+func Accepted(a Anchor, at time.Time) Resolution {
+	return Resolution{true, fmt.Sprintf("traces to %s %s, accepted %s", a.Kind, a.Ref, at.UTC().Format(time.RFC3339))}
 }
 
 // Missing says that no record of the anchor's kind has its ref.

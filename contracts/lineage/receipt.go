@@ -26,10 +26,13 @@ type Receipt struct {
 }
 
 // NewReceipt is the receipt of a task's entry.
-func NewReceipt(e Entry) Receipt {
+func NewReceipt(e Entry) Receipt { return receiptOf(e, e.Hash()) }
+
+// receiptOf is NewReceipt where the entry_hash is known.
+func receiptOf(e Entry, entryHash string) Receipt {
 	return Receipt{
 		AgentCardKID: KeyID, AgentID: AgentID, ArtefactPath: e.Path(), ContentHash: e.ContentHash,
-		EntryHash: e.Hash(), Kind: e.Kind, TaskID: e.TaskID,
+		EntryHash: entryHash, Kind: e.Kind, TaskID: e.TaskID,
 	}
 }
 

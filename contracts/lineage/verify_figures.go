@@ -19,8 +19,11 @@ import (
 // grounds are a report's bundle and, as the log is read, the records its anchors name.
 type grounds struct {
 	bundle  *figures.Bundle
-	records map[figures.Anchor]*record // nil where none was found yet
+	records map[figures.Anchor]*found // one for each anchor
 }
+
+// found is the record of an anchor, nil where none was met yet.
+type found struct{ record *record }
 
 // parse takes the bytes of a report for a bundle, or for plain text, which declares no figures.
 func (g *grounds) parse(report []byte) error {
@@ -31,9 +34,9 @@ func (g *grounds) parse(report []byte) error {
 	if err != nil {
 		return err
 	}
-	g.bundle, g.records = &bundle, map[figures.Anchor]*record{}
+	g.bundle, g.records = &bundle, map[figures.Anchor]*found{}
 	for _, f := range bundle.Figures {
-		g.records[f.Anchor] = nil
+		g.records[f.Anchor] = &found{}
 	}
 	return nil
 }
@@ -54,9 +57,9 @@ func (g *grounds) names(r *record) bool {
 
 // offer notes a record that an anchor names: the first one, but one that verifies before one that does not.
 func (g *grounds) offer(r *record) {
-	anchor := r.anchor()
-	if have, wanted := g.records[anchor]; wanted && (have == nil || len(have.faults) > 0 && len(r.faults) == 0) {
-		g.records[anchor] = r
+	have, wanted := g.records[r.anchor()]
+	if wanted && (have.record == nil || len(have.record.faults) > 0 && len(r.faults) == 0) {
+		have.record = r
 	}
 }
 
@@ -104,10 +107,11 @@ func (v *verification) checkFigures(receipts figures.Resolver) {
 
 // find answers an attachment's or artifact's anchor. Where the tree has the record's bytes, they count too.
 func (v *verification) find(a figures.Anchor) (Found, bool) {
-	r := v.grounds.records[a]
-	if r == nil {
+	named := v.grounds.records[a]
+	if named == nil || named.record == nil {
 		return Found{}, false
 	}
+	r := named.record
 	fault := strings.Join(r.faults, "; ")
 	if fault == "" && v.order.newest(r) {
 		fault = v.bytesFault(r)

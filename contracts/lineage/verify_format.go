@@ -67,10 +67,8 @@ func parseRecordV2(data []byte) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &record{
-		want: NewReceipt(l.Entry), chain: l.Chain, signed: l.Body(),
-		sealed: []byte(l.Chain), seal: l.OperatorHMAC,
-	}
+	body := l.Body()
+	r := &record{want: receiptOf(l.Entry, HashOf(body)), chain: l.Chain, signed: body, sealed: []byte(l.Chain), seal: l.OperatorHMAC}
 	r.sidecar = SidecarPath(r.want.EntryHash)
 	if l.Parent != "" {
 		r.parents = []string{l.Parent}

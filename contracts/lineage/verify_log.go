@@ -4,26 +4,10 @@ package lineage
 
 import (
 	"bufio"
-	"context"
 	"crypto/sha256"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"countersign/contracts/artifact"
-)
-
-// maxRead is how many bytes of a line are read; no format has longer ones.
-const maxRead = 64 << 10
-
-// A batch is what is checked at once.
-const (
-	batchLines = 1024
-	batchBytes = 1 << 20
 )
 
 // record is one line as it was read.
@@ -71,65 +55,26 @@ func (v *verification) readLog() {
 	defer f.Close()
 	in := bufio.NewReaderSize(&cancellable{v.ctx, f}, maxRead)
 	v.order = v.format.newOrder()
-	for {
-		batch, err := v.nextBatch(in)
-		v.checkBatch(batch)
+	// While one batch is being checked, the next is read and the one before put in order.
+	batch, err := v.nextBatch(in)
+	for checked := v.startCheck(batch); ; {
+		var following []rawLine
+		ended := err
+		if ended == nil {
+			following, err = v.nextBatch(in)
+		}
+		checked.Wait()
+		checked = v.startCheck(following)
 		for _, line := range batch {
 			v.inOrder(line.record)
 		}
-		if err == io.EOF {
+		if batch = following; ended != nil {
+			if ended != io.EOF {
+				v.failures.add("%s: %s", LogPath, sentence(ended))
+			}
 			return
 		}
-		if err != nil {
-			v.failures.add("%s: %s", LogPath, sentence(err))
-			return
-		}
 	}
-}
-
-// rawLine is a line before and after it was read.
-type rawLine struct {
-	data   []byte
-	fault  string // why there is nothing to parse
-	record *record
-}
-
-// nextBatch reads lines as they are. The error is io.EOF at the end.
-func (v *verification) nextBatch(in *bufio.Reader) (batch []rawLine, err error) {
-	for size := 0; len(batch) < batchLines && size < batchBytes; {
-		slice, err := in.ReadSlice('\n')
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			for errors.Is(err, bufio.ErrBufferFull) {
-				_, err = in.ReadSlice('\n')
-			}
-			batch = append(batch, rawLine{fault: fmt.Sprintf("has more than %d bytes", maxRead)})
-		case err == io.EOF && len(slice) > 0:
-			batch = append(batch, rawLine{fault: "is torn: it has no line feed"})
-		case err == nil:
-			data := append([]byte(nil), slice[:len(slice)-1]...)
-			batch = append(batch, rawLine{data: data})
-			size += len(data)
-		}
-		if err != nil {
-			return batch, err
-		}
-	}
-	return batch, nil
-}
-
-// checkBatch parses lines and checks what can be checked of each alone, on all cores.
-func (v *verification) checkBatch(batch []rawLine) {
-	var next atomic.Int64
-	var done sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(batch)) {
-		done.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(batch)) && v.ctx.Err() == nil; i = next.Add(1) - 1 {
-				batch[i].record = v.check(batch[i])
-			}
-		})
-	}
-	done.Wait()
 }
 
 func (v *verification) check(line rawLine) *record {
@@ -231,17 +176,4 @@ func taskOfPath(path string) string {
 		return ""
 	}
 	return task
-}
-
-// cancellable ends reading with its context.
-type cancellable struct {
-	ctx context.Context
-	fs.File
-}
-
-func (c *cancellable) Read(b []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.File.Read(b)
 }

@@ -55,7 +55,7 @@ func RefuseDispatch(w *WorkerDispatch, now time.Time) *contracts.Error {
 		}
 		code := r.Outcome.ReasonCodes[0]
 		said, _ := capability.Explain(code)
-		e := contracts.Refuse(contracts.CodeWorkerDispatchRefused, "%s %s", said.Sentence, said.Remedy)
+		e := contracts.Refuse(contracts.CodeDispatchRefused, "%s %s", said.Sentence, said.Remedy)
 		e.Reason = string(code)
 		var err error
 		if e.Outcome, err = canonjson.Marshal(r.Outcome); err != nil {

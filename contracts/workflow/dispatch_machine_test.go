@@ -273,7 +273,7 @@ func TestFreshnessAtEachStage(t *testing.T) {
 	stale := []capability.ReasonCode{capability.WorkerMutationUnproven}
 	require.Nil(t, workflow.RefuseDispatch(dispatchFor(expires), expires.Add(-time.Second)))
 	refused := workflow.RefuseDispatch(dispatchFor(expires), expires)
-	require.Equal(t, contracts.CodeWorkerDispatchRefused, refused.Code)
+	require.Equal(t, contracts.CodeDispatchRefused, refused.Code)
 	require.Equal(t, string(capability.WorkerMutationUnproven), refused.Reason)
 	require.Nil(t, workflow.RefuseDispatch(nil, expires))
 	inOrder(t, dispatchFor(expires), func(p *play) {

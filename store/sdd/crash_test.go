@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -29,9 +30,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// recordAsChild takes workdir, task ("" to attach), data and the step to die at, 0 for none.
+// recordAsChild takes workdir, task ("" to attach), data, the step to die at, 0 for none, and how long a
+// file may become, "" for any.
 func recordAsChild(job []string) int {
 	dieAt, _ := strconv.Atoi(job[3])
+	if limit, err := strconv.ParseUint(job[4], 10, 64); err == nil {
+		signal.Ignore(syscall.SIGXFSZ)
+		syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit})
+	}
 	count := 0
 	step = func(string) {
 		if count++; count == dieAt {
@@ -58,20 +64,20 @@ func recordAsChild(job []string) int {
 	return 0
 }
 
-// recorder is a process that records; at is where it kills itself.
-func recorder(t testing.TB, dir, task, data string, at int) *exec.Cmd {
+// recorder is a process that records; at is where it kills itself, limit what a file may have.
+func recorder(t testing.TB, dir, task, data string, at int, limit string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Env = append(os.Environ(), childVariable+"="+strings.Join([]string{dir, task, data, strconv.Itoa(at)}, "\n"))
+	cmd.Env = append(os.Environ(), childVariable+"="+strings.Join([]string{dir, task, data, strconv.Itoa(at), limit}, "\n"))
 	return cmd
 }
 
 // killedAt records and dies at a step; false means that there was no such step.
 func killedAt(t testing.TB, dir, task, data string, at int) bool {
 	t.Helper()
-	out, err := recorder(t, dir, task, data, at).CombinedOutput()
+	out, err := recorder(t, dir, task, data, at, "").CombinedOutput()
 	if err == nil {
 		return false
 	}
@@ -133,7 +139,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 
 func leftovers(t testing.TB, dir string) (left []string) {
 	for path := range state(t, dir) {
-		if strings.HasSuffix(path, ".new") || strings.HasSuffix(path, incoming) {
+		if strings.HasSuffix(path, pending) || strings.HasSuffix(path, incoming) {
 			left = append(left, path)
 		}
 	}
@@ -144,6 +150,34 @@ func lines(t testing.TB, dir string) int {
 	data, err := os.ReadFile(filepath.Join(dir, directory, lineage.LogPath))
 	require.NoError(t, err)
 	return strings.Count(string(data), "\n")
+}
+
+// TestFilesThatCannotGrow: writes that fail, or are cut short, at every file of a recording.
+func TestFilesThatCannotGrow(t *testing.T) {
+	t.Parallel()
+	failed, torn := 0, 0
+	for limit := 50; limit < 2000; limit += 50 {
+		dir := t.TempDir()
+		record(t, dir, "A", artifact.Report, "a")
+		out, err := recorder(t, dir, "B", strings.Repeat("b", 300), 0, strconv.Itoa(limit)).CombinedOutput()
+		if err == nil {
+			break
+		}
+		failed++
+		require.Contains(t, string(out), "file too large")
+		next := record(t, dir, "C", artifact.Report, "c")
+		if strings.Contains(strings.Join(next.Notes, "\n"), "torn") {
+			torn++
+		}
+		record(t, dir, "B", artifact.Report, strings.Repeat("b", 300))
+		for _, task := range []string{"A", "B", "C"} {
+			require.Empty(t, check(t, dir, task).Failures, "limit %d", limit)
+		}
+		require.Equal(t, 3, lines(t, dir))
+		require.Empty(t, leftovers(t, dir))
+	}
+	require.Greater(t, failed, 10)
+	require.Positive(t, torn)
 }
 
 // TestTornAnywhere: a last line that is there in part, as a crash of the machine leaves it.
@@ -213,7 +247,7 @@ func TestEightProcessesAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var running []*exec.Cmd
 	for i := range 8 {
-		cmd := recorder(t, dir, fmt.Sprint("T-", i), fmt.Sprint("text ", i), 0)
+		cmd := recorder(t, dir, fmt.Sprint("T-", i), fmt.Sprint("text ", i), 0, "")
 		require.NoError(t, cmd.Start())
 		running = append(running, cmd)
 	}

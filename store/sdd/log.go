@@ -4,6 +4,7 @@ package sdd
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -24,6 +25,7 @@ const incoming = "lineage/incoming"
 type writer struct {
 	*tree
 	signer lineage.Signer
+	keys   []ed25519.PublicKey // of the card
 	tip    lineage.Tip
 	notes  []string
 }

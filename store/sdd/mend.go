@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"countersign/contracts/lineage"
 )
@@ -16,7 +17,9 @@ import (
 // of the log's last line. What a recording that was cut off left is finished, or taken away when its line
 // never came to be, and noted. Whatever else does not fit is refused.
 func (w *writer) takeOver(secret []byte) error {
-	if lineage.Version1(files{w.root}) {
+	files := newFiles(w.root)
+	defer files.close()
+	if lineage.Version1(files) {
 		return unfit("the tree is of format v 1, which is read and not written; `countersign artifact export` makes one of format v 2")
 	}
 	end, err := w.readTail()
@@ -63,14 +66,15 @@ func (w *writer) identify(empty bool) error {
 			return err
 		}
 	}
+	w.signer.Key = key
 	if card == nil {
-		if err := w.publish(key); err != nil {
-			return err
-		}
-	} else if !onCard(*card, key) {
+		w.keys = []ed25519.PublicKey{w.signer.Public()}
+		return w.publish()
+	}
+	w.keys = card.Keys()
+	if !slices.ContainsFunc(w.keys, func(k ed25519.PublicKey) bool { return k.Equal(w.signer.Public()) }) {
 		return unfit("the signing key is not on the card %s/%s", directory, lineage.CardPath)
 	}
-	w.signer.Key = key
 	return nil
 }
 
@@ -94,11 +98,7 @@ func (w *writer) head() (lineage.Tip, error) {
 	if err != nil {
 		return lineage.Tip{}, unfit("%s/%s: %v", directory, lineage.HeadPath, err)
 	}
-	card, err := w.card()
-	if err != nil {
-		return lineage.Tip{}, err
-	}
-	if faults := head.Verify(card.Keys(), nil); len(faults) > 0 {
+	if faults := head.Verify(w.keys, nil); len(faults) > 0 {
 		return lineage.Tip{}, unfit("%s/%s: %s", directory, lineage.HeadPath, faults[0])
 	}
 	return head.Tip(), nil
@@ -164,7 +164,7 @@ func (w *writer) rollForward(last lineage.Line) error {
 	if err != nil {
 		return err
 	}
-	if faults := lineage.VerifyRecord(last, w.tip.Chain, string(sidecar), []ed25519.PublicKey{w.signer.Public()}, nil); len(faults) > 0 {
+	if faults := lineage.VerifyRecord(last, w.tip.Chain, string(sidecar), w.keys, nil); len(faults) > 0 {
 		return unfit("the log's last line is not counted by the head and does not hold: %s", faults[0])
 	}
 	hash, err := w.hashOf(incoming)
@@ -188,20 +188,23 @@ func (w *writer) rollForward(last lineage.Line) error {
 	return w.mendReceipt(last.Entry)
 }
 
-// discard takes away bytes whose line never came to be, and half-written files.
+// discard takes away bytes whose line never came to be, and a file that was being written.
 func (w *writer) discard() error {
-	_, err := w.root.Lstat(incoming)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	for name, what := range map[string]string{incoming: "an artifact", pending: "a file"} {
+		_, err := w.root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		step("remove " + name)
+		if err := w.root.Remove(name); err != nil {
+			return err
+		}
+		w.note("mended: %s of a recording that did not finish was taken away", what)
 	}
-	if err == nil {
-		step("remove " + incoming)
-		err = w.drop()
-	}
-	if err == nil {
-		w.note("mended: bytes of a recording that did not finish were taken away")
-	}
-	return err
+	return nil
 }
 
 // mendReceipt writes the receipt of the last line where it is missing or an earlier one's.

@@ -186,7 +186,9 @@ func judge(ctx context.Context, o Options, loaded *spooled, spec artifact.Spec) 
 	t, err := open(ctx, o.Workdir, syscall.LOCK_SH)
 	if err == nil {
 		defer t.close()
-		resolve, err = lineage.Ground(ctx, files{t.root}, bundle, lineage.Options{Secret: o.Secret, Receipts: o.Receipts})
+		tree := newFiles(t.root)
+		defer tree.close()
+		resolve, err = lineage.Ground(ctx, tree, bundle, lineage.Options{Secret: o.Secret, Receipts: o.Receipts})
 	}
 	if err != nil && !errors.Is(err, errNoTree) {
 		return nil, "", err

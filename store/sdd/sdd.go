@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"countersign/contracts"
 	"countersign/contracts/lineage"
 )
 
@@ -35,7 +36,9 @@ func Verify(ctx context.Context, workdir, taskID string, o lineage.Options) (lin
 		return lineage.Result{TaskID: taskID, Failures: []string{fmt.Sprintf("%s: %v", workdir, err)}}, nil
 	}
 	defer t.close()
-	return lineage.Verify(ctx, files{t.root}, taskID, o)
+	tree := newFiles(t.root)
+	defer tree.close()
+	return lineage.Verify(ctx, tree, taskID, o)
 }
 
 // tree is an open .sdd directory with its lock. Nothing below it is reached through a path that leads
@@ -49,7 +52,7 @@ type tree struct {
 func open(ctx context.Context, workdir string, lock int) (*tree, error) {
 	parent, err := os.OpenRoot(workdir)
 	if err != nil {
-		return nil, err
+		return nil, contracts.Invalid("workdir", "%v", err)
 	}
 	defer parent.Close()
 	info, err := parent.Lstat(directory)
@@ -59,7 +62,7 @@ func open(ctx context.Context, workdir string, lock int) (*tree, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is no directory of its own", directory)
+		return nil, contracts.Invalid("workdir", "its %s is no directory of its own", directory)
 	}
 	root, err := parent.OpenRoot(directory)
 	if err != nil {
@@ -87,14 +90,18 @@ func (t *tree) close() {
 // lockEvery is how often a taken lock is tried again.
 const lockEvery = 5 * time.Millisecond
 
-// flock waits for the lock until the context ends; the kernel lets go of it however the process ends.
+// flock waits for the lock until the context ends; the kernel lets go of it however the process ends. Who
+// only reads does without one where the file system has none.
 func flock(ctx context.Context, f *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		case errors.Is(err, syscall.EWOULDBLOCK), errors.Is(err, syscall.EINTR):
+		case how == syscall.LOCK_SH:
+			return nil
+		default:
 			return fmt.Errorf("lock %s: %w", directory, err)
 		}
 		select {
@@ -103,15 +110,4 @@ func flock(ctx context.Context, f *os.File, how int) error {
 		case <-time.After(lockEvery):
 		}
 	}
-}
-
-// files is a tree for reading. Opening never waits, as it would for a named pipe's writer.
-type files struct{ root *os.Root }
-
-// Open opens a file or directory.
-func (f files) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	return f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 
 	"countersign/contracts/lineage"
 )
@@ -79,17 +78,11 @@ func (t *tree) card() (*lineage.Card, error) {
 	return &card, nil
 }
 
-// publish writes the card where there is none.
-func (t *tree) publish(key ed25519.PrivateKey) error {
-	data, err := lineage.NewCard(lineage.Signer{Key: key}.Public()).Encode()
+// publish writes the signing key's card.
+func (w *writer) publish() error {
+	data, err := lineage.NewCard(w.signer.Public()).Encode()
 	if err != nil {
 		return err
 	}
-	return t.replace(lineage.CardPath, data, 0o644)
-}
-
-// onCard reports whether a card has the public half of the key.
-func onCard(card lineage.Card, key ed25519.PrivateKey) bool {
-	public := lineage.Signer{Key: key}.Public()
-	return slices.ContainsFunc(card.Keys(), func(k ed25519.PublicKey) bool { return k.Equal(public) })
+	return w.replace(lineage.CardPath, data, 0o644)
 }

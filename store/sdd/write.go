@@ -37,7 +37,7 @@ func (t *tree) makeDirs(name string, mode fs.FileMode) error {
 			return err
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("%s/%s is no directory of its own", directory, at)
+			return unfit("%s/%s is no directory of its own", directory, at)
 		}
 	}
 	return nil
@@ -55,16 +55,18 @@ func syncDir(root *os.Root, name string) error {
 	return dir.Sync()
 }
 
-// pending is a file's name while it is being written.
-func pending(name string) string { return name + ".new" }
+// pending is where a file stands while it is being written, whichever it will be.
+const pending = "lineage/pending"
 
 // replace writes a file whole, durable, or leaves what is there. Its directory is made when missing.
 func (t *tree) replace(name string, data []byte, mode fs.FileMode) error {
-	if err := t.makeDirs(path.Dir(name), 0o755); err != nil {
-		return err
+	for _, file := range []string{pending, name} {
+		if err := t.makeDirs(path.Dir(file), 0o755); err != nil {
+			return err
+		}
 	}
-	step("write " + pending(name))
-	f, err := t.create(pending(name), mode)
+	step("write " + name)
+	f, err := t.create(pending, mode)
 	if err != nil {
 		return err
 	}
@@ -72,7 +74,7 @@ func (t *tree) replace(name string, data []byte, mode fs.FileMode) error {
 	if err = finish(f, err); err != nil {
 		return err
 	}
-	return t.rename(pending(name), name)
+	return t.rename(pending, name)
 }
 
 // create makes a new file, in place of one that was left there.
@@ -127,7 +129,7 @@ func (t *tree) openRegular(name string, flags int) (*os.File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s/%s is no regular file", directory, name)
+		return nil, unfit("%s/%s is no regular file", directory, name)
 	}
 	return t.root.OpenFile(name, flags, 0)
 }
