@@ -3,12 +3,14 @@
 package api_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"countersign/api/apitest"
+	"countersign/api/client"
 	"countersign/contracts"
 	"countersign/contracts/canonjson"
 	"countersign/contracts/capability"
@@ -247,4 +249,25 @@ func TestReportsThatStopAnAttempt(t *testing.T) {
 		require.Equal(t, workflow.PhaseAwaitingVerification, a.WorkflowPhase)
 		require.Equal(t, []capability.ReasonCode{"model_override_unsupported"}, a.Decision.ReasonCodes)
 	})
+}
+
+// TestTheCatalogBindsToo: a dispatch by catalog is bound and refused like any other, and a client of ours
+// finds the outcome in the refusal.
+func TestTheCatalogBindsToo(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, nil)
+	request := c.request(c.AddTask(t), c.Node.ID)
+	request.Spec.WorkerDispatch = workerDispatch(-time.Hour)
+	_, err := client.New(c.URL, c.OwnerToken).DispatchCatalog(t.Context(), c.Project.ID, request)
+	refusal, ok := errors.AsType[*contracts.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, contracts.CodeDispatchRefused, refusal.Code)
+	var o capability.Outcome
+	require.NoError(t, json.Unmarshal(refusal.Outcome, &o))
+	require.Equal(t, []capability.ReasonCode{"worker_mutation_unproven"}, o.ReasonCodes)
+	request.Spec.WorkerDispatch.Policy.OnModelUnsupported = "ignore"
+	apitest.Refused(t, http.StatusUnprocessableEntity, contracts.CodeInvalid, c.dispatch(request))
+	request.Spec.WorkerDispatch = workerDispatch(time.Hour)
+	d := apitest.Into[workflow.Detail](t, http.StatusCreated, c.dispatch(request))
+	require.Contains(t, string(d.Contract), `"worker_dispatch":{`)
 }
