@@ -56,14 +56,6 @@ func (a *attempt) announce(ctx context.Context) error {
 // capacityPause is how long a session without room for a worker is left alone.
 var capacityPause = backoff{first: 400 * time.Millisecond, most: 15 * time.Second}
 
-// lookBefore keeps what the worker finds.
-func (a *attempt) lookBefore(ctx context.Context) (err error) {
-	if a.bound() {
-		a.before, err = a.look(ctx, "before", a.plan.BaseCommit)
-	}
-	return err
-}
-
 // starting is the event of a session that runs.
 func (a *attempt) starting(session string) workflow.Event {
 	e := workflow.Event{State: workflow.EventRunning, ProviderSessionID: &session}

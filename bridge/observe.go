@@ -22,8 +22,11 @@ const (
 	effectDelete = "delete"
 )
 
-// maxChanges is how many changed surfaces an event can carry.
-const maxChanges = 2000
+// An event can carry so many changed surfaces of so many characters.
+const (
+	maxChanges = 2000
+	maxSurface = 1200
+)
 
 // look is one look: which state it was, the digest of its content, and when.
 type look struct {
@@ -36,52 +39,60 @@ func (l look) observation() workflow.StateObservation {
 	return workflow.StateObservation{Source: capability.ObservedByCaller, StateRef: l.ref, StateSHA256: l.sha256, ObservedAt: l.at}
 }
 
-// look takes a look at a commit of the repository, or at the plain directory of an artifact task. when
-// tells the two looks of an attempt apart; beside is what the worktree holds besides the commit.
-func (a *attempt) look(ctx context.Context, when, commit string, beside ...string) (look, error) {
-	l := look{at: time.Now().UTC()}
+// lookBefore keeps what the worker finds.
+func (a *attempt) lookBefore(ctx context.Context) (err error) {
+	switch {
+	case !a.bound():
+	case a.place != nil:
+		a.before, err = a.lookAtFiles("before", a.place.before)
+	default:
+		a.before, err = a.lookAtCommit(ctx, "before", a.plan.BaseCommit, nil)
+	}
+	return err
+}
+
+// lookAfter takes the second look and lists what differs from the first. candidate is the sealed commit,
+// "" where there is none.
+func (a *attempt) lookAfter(ctx context.Context, candidate string) (l look, changes []workflow.SurfaceChange, err error) {
 	if a.place != nil {
 		files, err := observeFiles(a.place.dir)
 		if err != nil {
-			return l, err
+			return l, nil, err
 		}
-		l.ref = fmt.Sprintf("files:%s/%s", a.ExecutionID, when)
-		l.sha256, err = canonjson.DigestOf(files)
-		return l, err
-	}
-	out, err := a.repo.run(ctx, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
-	if err != nil {
-		return l, err
-	}
-	l.ref = fmt.Sprintf("git:%s/%s/%s", a.ExecutionID, when, commit)
-	l.sha256 = canonjson.Digest([]byte(strings.Join(append([]string{oneLine(out)}, beside...), "\x00")))
-	return l, nil
-}
-
-// lookAfter takes the second look and lists what differs from the first.
-func (a *attempt) lookAfter(ctx context.Context, candidate string) (look, []workflow.SurfaceChange, error) {
-	if a.place != nil {
-		after, err := observeFiles(a.place.dir)
-		if err != nil {
-			return look{}, nil, err
+		if l, err = a.lookAtFiles("after", files); err != nil {
+			return l, nil, err
 		}
-		changes, err := surfaces(fileEffects(a.place.before, after))
-		if err != nil {
-			return look{}, nil, err
-		}
-		l, err := a.look(ctx, "after", "")
+		changes, err = surfaces(fileEffects(a.place.before, files))
 		return l, changes, err
 	}
-	result, found, err := a.gitEffects(ctx, candidate)
+	result, committed, beside, err := a.gitEffects(ctx, candidate)
 	if err != nil {
-		return look{}, nil, err
+		return l, nil, err
 	}
-	changes, err := surfaces(found.all())
-	if err != nil {
-		return look{}, nil, err
+	if l, err = a.lookAtCommit(ctx, "after", result, beside); err != nil {
+		return l, nil, err
 	}
-	l, err := a.look(ctx, "after", result, found.beside...)
+	changes, err = surfaces(append(committed, beside...))
 	return l, changes, err
+}
+
+// lookAtFiles is a look at the plain directory of an artifact task; when tells an attempt's two looks apart.
+func (a *attempt) lookAtFiles(when string, files map[string]string) (look, error) {
+	digest, err := canonjson.DigestOf(files)
+	return look{ref: fmt.Sprintf("files:%s/%s", a.ExecutionID, when), sha256: digest, at: time.Now().UTC()}, err
+}
+
+// lookAtCommit is a look at a commit's whole tree and at what lies beside it in the worktree.
+func (a *attempt) lookAtCommit(ctx context.Context, when, commit string, beside []effect) (look, error) {
+	out, err := a.repo.run(ctx, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
+	if err != nil {
+		return look{}, err
+	}
+	state := oneLine(out)
+	for _, e := range beside {
+		state += "\x00" + e.effect + " " + e.path
+	}
+	return look{ref: fmt.Sprintf("git:%s/%s/%s", a.ExecutionID, when, commit), sha256: canonjson.Digest([]byte(state)), at: time.Now().UTC()}, nil
 }
 
 // effect is one changed path and what happened to it.
@@ -117,6 +128,9 @@ func surfaces(found []effect) ([]workflow.SurfaceChange, error) {
 			return nil, failf("surface_inexpressible", "the path of a changed file is no UTF-8")
 		}
 		surface := capability.Surface{Path: e.path, Effect: e.effect}.String()
+		if utf8.RuneCountInString(surface) > maxSurface {
+			return nil, failf("surface_inexpressible", "the path of a changed file is too long")
+		}
 		if !slices.ContainsFunc(changes, func(c workflow.SurfaceChange) bool { return c.Surface == surface }) {
 			changes = append(changes, workflow.SurfaceChange{Surface: surface, RunOwned: new(true)})
 		}

@@ -11,35 +11,26 @@ import (
 	"countersign/contracts/workflow"
 )
 
-// gitChanges is what differs from an attempt's base: in the result's tree, and beside it in the worktree.
-type gitChanges struct {
-	committed []effect
-	dirt      []effect
-	// beside are the dirt's paths with their effects, for the digest of the state.
-	beside []string
-}
-
-func (g gitChanges) all() []effect { return append(g.committed, g.dirt...) }
-
-// gitEffects compares the attempt's base with its result. candidate is the sealed commit; "" is for an
-// attempt that has none, whose result is wherever its worktree stands.
-func (a *attempt) gitEffects(ctx context.Context, candidate string) (result string, found gitChanges, err error) {
+// gitEffects compares the attempt's base with its result: what is committed, and what lies beside it in
+// the worktree. candidate is the sealed commit; "" is for an attempt that has none, whose result is
+// wherever its worktree stands.
+func (a *attempt) gitEffects(ctx context.Context, candidate string) (result string, committed, beside []effect, err error) {
 	if result, err = a.resultOf(ctx, candidate); err != nil {
-		return "", found, err
+		return "", nil, nil, err
 	}
-	if found.committed, err = a.repo.effects(ctx, a.plan.BaseCommit, result); err != nil {
-		return "", found, err
+	if committed, err = a.repo.effects(ctx, a.plan.BaseCommit, result); err != nil {
+		return "", nil, nil, err
 	}
 	dirt, err := a.tree.dirt(ctx, result)
 	if err != nil {
-		return "", found, err
+		return "", nil, nil, err
 	}
 	for _, name := range dirt.modified {
 		kind := effectWrite
 		if _, err := os.Lstat(filepath.Join(a.tree.Dir, filepath.FromSlash(name))); os.IsNotExist(err) {
 			kind = effectDelete
 		}
-		found.dirt = append(found.dirt, effect{name, kind})
+		beside = append(beside, effect{name, kind})
 	}
 	created := dirt.untracked
 	if a.plan.Workflow.Purpose == workflow.PurposeVerify {
@@ -47,12 +38,9 @@ func (a *attempt) gitEffects(ctx context.Context, candidate string) (result stri
 		created = append(created, dirt.ignored...)
 	}
 	for _, name := range created {
-		found.dirt = append(found.dirt, effect{strings.TrimSuffix(name, "/"), effectCreate})
+		beside = append(beside, effect{strings.TrimSuffix(name, "/"), effectCreate})
 	}
-	for _, e := range found.dirt {
-		found.beside = append(found.beside, e.effect+" "+e.path)
-	}
-	return result, found, nil
+	return result, committed, beside, nil
 }
 
 // resultOf is what the worker itself handed in: the candidate's parent when the candidate is the bridge's

@@ -81,6 +81,8 @@ func TestSurfaces(t *testing.T) {
 	require.Equal(t, []workflow.SurfaceChange{{Surface: "repo:a:create", RunOwned: new(true)}, {Surface: "repo:b:write", RunOwned: new(true)}}, changes)
 	_, err = surfaces([]effect{{"a\xff", "write"}})
 	require.ErrorContains(t, err, "surface_inexpressible")
+	_, err = surfaces([]effect{{strings.Repeat("é", maxSurface), "write"}})
+	require.ErrorContains(t, err, "surface_inexpressible")
 	many := make([]effect, maxChanges+1)
 	for i := range many {
 		many[i] = effect{fmt.Sprint(i), "write"}
