@@ -43,28 +43,26 @@ func (w *WorkerDispatch) Judge(stage DispatchStage, in capability.Input) (r capa
 }
 
 // RefuseDispatch says why a dispatch may not even be offered at now, nil when it may: the first check of
-// its authorizations, packet and mutation scope. The capability is unknown at this stage.
+// its authorizations, packet and mutation scope. The capability is unknown at this stage. A verifier's
+// request, which is derived, asks for nothing more.
 func RefuseDispatch(w *WorkerDispatch, now time.Time) *contracts.Error {
 	if w == nil {
 		return nil
 	}
-	for _, purpose := range []Purpose{PurposeWork, PurposeVerify} {
-		r, refused := w.Judge(StageOffer, w.input(purpose, now))
-		if !refused {
-			continue
-		}
-		code := r.Outcome.ReasonCodes[0]
-		said, _ := capability.Explain(code)
-		e := contracts.Refuse(contracts.CodeDispatchRefused, "%s %s", said.Sentence, said.Remedy)
-		e.Reason = string(code)
-		var err error
-		if e.Outcome, err = canonjson.Marshal(r.Outcome); err != nil {
-			// An outcome is made of the contract's words and of refs that were validated.
-			panic("unmarshallable outcome: " + err.Error())
-		}
-		return e
+	r, refused := w.Judge(StageOffer, w.input(PurposeWork, now))
+	if !refused {
+		return nil
 	}
-	return nil
+	code := r.Outcome.ReasonCodes[0]
+	said, _ := capability.Explain(code)
+	e := contracts.Refuse(contracts.CodeDispatchRefused, "%s %s", said.Sentence, said.Remedy)
+	e.Reason = string(code)
+	var err error
+	if e.Outcome, err = canonjson.Marshal(r.Outcome); err != nil {
+		// An outcome is made of the contract's words and of refs that were validated.
+		panic("unmarshallable outcome: " + err.Error())
+	}
+	return e
 }
 
 // input is the evaluator's input of an attempt of whose session nothing is known. Every claim is asked

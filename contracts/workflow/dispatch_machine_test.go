@@ -337,6 +337,32 @@ func TestCapacityIsWaitedForInBounds(t *testing.T) {
 	}
 }
 
+// TestAnEndWhileWaiting: the deadline ends the waiting, a lost lease only the attempt.
+func TestAnEndWhileWaiting(t *testing.T) {
+	t.Parallel()
+	limited := func(e *workflow.Event) { e.CapabilityReport.Capacity = capability.CapacityLimited }
+	inOrder(t, dispatchFor(far), func(p *play) {
+		p.claim()
+		p.send(workflow.EventPreparing, limited)
+		a := p.state.Active
+		p.now = a.LeaseExpiresAt
+		d := p.do(t, workflow.Command{Kind: workflow.CommandExpire, ExecutionID: a.ExecutionID, ActivityID: a.ActivityID}, nil)
+		require.Equal(t, workflow.ReasonLeaseExpired, d.Step.Reason)
+		require.Empty(t, d.Judged, "nobody was called, and nobody knows whether there would have been room")
+	})
+	inOrder(t, dispatchFor(far), func(p *play) {
+		p.claim()
+		p.send(workflow.EventPreparing, limited)
+		late := *p.state.Active
+		late.LeaseExpiresAt = late.DeadlineAt
+		p.state.Active, p.now = &late, late.DeadlineAt
+		d := p.do(t, workflow.Command{Kind: workflow.CommandExpire, ExecutionID: late.ExecutionID, ActivityID: late.ActivityID}, nil)
+		require.Equal(t, workflow.ReasonDeadlineExceeded, d.Step.Reason)
+		require.Equal(t, []capability.ReasonCode{capability.DispatchBackpressureExhausted}, codesOf(d))
+		require.Equal(t, capability.ActionFallback, d.Judged[0].Record.Action)
+	})
+}
+
 // TestAModelThatCannotBeChosen fails unless the contract froze that it may be inherited.
 func TestAModelThatCannotBeChosen(t *testing.T) {
 	t.Parallel()
