@@ -143,7 +143,7 @@ func New(o Options) (*API, error) {
 // Routes is the route table. Only the routes that answer in forms of their own are not in it: /readyz,
 // /metrics, /openapi.json, /docs and /mcp.
 func (a *API) Routes() []Route {
-	return slices.Concat(a.setupRoutes(), a.taskRoutes(), a.workflowRoutes(), a.catalogRoutes(), a.bridgeRoutes())
+	return slices.Concat(a.setupRoutes(), a.taskRoutes(), a.workflowRoutes(), a.catalogRoutes(), a.capabilityRoutes(), a.bridgeRoutes())
 }
 
 // ServeHTTP answers one call.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"countersign/contracts"
-	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 	"countersign/store"
 	"countersign/workflows"
@@ -171,7 +170,10 @@ func (a *API) event(c *call, body workflow.Event) (workflow.EventAnswer, error) 
 	if err != nil {
 		return workflow.EventAnswer{}, err
 	}
-	digest, stored := canonjson.BodyDigest(c.raw)
+	digest, stored, err := workflow.StoredEvent(c.raw, body)
+	if err != nil {
+		return workflow.EventAnswer{}, err
+	}
 	command := workflow.Command{
 		Kind: workflow.CommandEvent, ExecutionID: e.Attempt.ExecutionID, Sequence: body.Sequence, BodySHA256: digest, Actor: c.who.NodeID,
 	}

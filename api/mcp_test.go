@@ -75,6 +75,7 @@ var toolRoutes = map[string][2]string{
 	"task_get":                  {"GET", "/v1/tasks/{id}"},
 	"task_list":                 {"GET", "/v1/tasks"},
 	"task_update":               {"PATCH", "/v1/tasks/{id}"},
+	"capability_evaluate":       {"POST", "/v1/worker-dispatch/evaluate"},
 }
 
 func TestRESTAndMCPAgree(t *testing.T) {
@@ -141,6 +142,12 @@ func TestRESTAndMCPAgree(t *testing.T) {
 		{name: "catalog nothing", tool: "workflow_dispatch_catalog", members: ``, status: 422},
 		{name: "catalog without the scope", tool: "workflow_dispatch_catalog", members: `"x":1`, token: readOnly, status: 403},
 
+		{name: "evaluate nothing", tool: "capability_evaluate", status: 200},
+		{name: "evaluate unknown key", tool: "capability_evaluate", members: `"x":1`, status: 422},
+		{name: "evaluate doubled key", tool: "capability_evaluate", members: `"now":"a","now":"b"`, status: 422},
+		{name: "evaluate without the scope", tool: "capability_evaluate", members: `"x":1`, token: s.MakeToken(t, "owner", workflow.ScopeTasksWrite).Token, status: 403},
+		{name: "evaluate as a node", tool: "capability_evaluate", members: `"x":1`, token: s.NodeToken, status: 403},
+
 		{name: "workflow of an undispatched task", tool: "workflow_get", id: `"{task}"`, status: 404},
 		{name: "workflow unknown", tool: "workflow_get", id: `"no-such"`, status: 404},
 		{name: "workflow limit 101", tool: "workflow_get", id: `"{task}"`, members: `"limit":101`, query: "limit=101", status: 422},
@@ -148,6 +155,9 @@ func TestRESTAndMCPAgree(t *testing.T) {
 		{name: "control of an undispatched task", tool: "workflow_control", id: `"{task}"`, members: `"action":"cancel",` + edit, status: 404},
 		{name: "control unknown action", tool: "workflow_control", id: `"{task}"`, members: `"action":"stop",` + edit, status: 422},
 		{name: "control elsewhere", tool: "workflow_control", id: `"{task}"`, members: `"action":"cancel","expected_version":1,"write_context":{"resource":"r","instance_id":"i","project_id":null}`, status: 409},
+	}
+	for _, v := range dispatchVectors(t) {
+		cases = append(cases, sameCase{name: "evaluate " + v.ID, tool: "capability_evaluate", members: members(v.Input), status: 200})
 	}
 	require.GreaterOrEqual(t, len(cases), 50)
 	for _, c := range cases {

@@ -45,6 +45,8 @@ var tools = []tool{
 	{name: "task_list", method: http.MethodGet, path: "/v1/tasks", reads: true, description: "List a project's tasks, newest first."},
 	{name: "task_update", method: http.MethodPatch, path: "/v1/tasks/{id}", taskID: true,
 		description: "Edit or cancel a task of the expected version."},
+	{name: "capability_evaluate", method: http.MethodPost, path: "/v1/worker-dispatch/evaluate", reads: true,
+		description: "Judge a worker dispatch by the capability contract worker-dispatch/v1. Nothing is dispatched and nothing is asked of anybody: the input's now is the only clock, and a value of another type reads as absent."},
 }
 
 // taskIDArgument is what the {id} of a task's path is called among a tool's arguments.

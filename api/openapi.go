@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"countersign/api/schema"
+	"countersign/contracts/capability"
 	"countersign/contracts/completion"
 	"countersign/contracts/workflow"
 
@@ -104,6 +105,7 @@ var embedded = map[string]reflect.Type{
 	"Task.Refusal":       reflect.TypeFor[refusalDocument](),
 	"InboxItem.Refusal":  reflect.TypeFor[refusalDocument](),
 	"Receipt.Envelope":   reflect.TypeFor[envelope](),
+	"problem.Outcome":    reflect.TypeFor[capability.Outcome](),
 }
 
 // refusalDocument is a worker's refusal as it is kept.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/api"
 	"countersign/api/apitest"
@@ -151,6 +152,10 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	d.goodCalls()
 	d.goodArtifactCalls()
 	d.goodCatalogCalls(c)
+	for _, v := range dispatchVectors(t) {
+		d.ok("POST", "/v1/worker-dispatch/evaluate", []byte(v.Input))
+	}
+	d.boundCalls()
 	d.badCalls()
 	door := newDoor(t)
 	for _, r := range door.api.Routes() {
@@ -245,6 +250,34 @@ func (d *described) goodCalls() {
 	d.as("", "GET", "/readyz", nil) // by now the worker polls
 	d.ok("POST", "/v1/tasks/"+cancelled.TaskID+"/workflow/control",
 		workflow.ControlRequest{ExpectedVersion: 1, Action: workflow.ControlCancel, WorkflowID: &cancelled.WorkflowID, WriteContext: wc})
+}
+
+// boundCalls are a dispatch under the capability contract that is refused, and one to its receipt.
+func (d *described) boundCalls() {
+	spec := d.Spec(d.AddTask(d.t))
+	spec.WorkerDispatch = workerDispatch(-time.Hour)
+	require.Equal(d.t, 409, d.call("POST", "/v1/workflows", d.OwnerToken, workflow.DispatchRequest{Spec: spec, WriteContext: d.WriteContext()}).Status)
+	node, token := d.AddNode(d.t)
+	d.Node, d.NodeToken = node, token
+	spec.BridgeID, spec.WorkerDispatch = node.ID, workerDispatch(time.Hour)
+	d.ok("POST", "/v1/workflows", workflow.DispatchRequest{Spec: spec, WriteContext: d.WriteContext()})
+	for _, verifies := range []bool{false, true} {
+		id := d.as(token, "GET", "/bridge/v1/executions?wait=10", nil)["executions"].([]any)[0].(map[string]any)["execution_id"].(string)
+		at := "/bridge/v1/executions/" + id
+		a := d.call("POST", at+"/claim", token, workflow.ClaimRequest{ClaimID: uuid.NewString()})
+		h := &apitest.Held{ClaimAnswer: apitest.Into[workflow.ClaimAnswer](d.t, 200, a), Session: uuid.NewString()}
+		last := seen(h.Completed(strings.Repeat("c0", 20)))
+		if verifies {
+			last.Verdict = h.Verdict()
+		}
+		for i, e := range []workflow.Event{report(noCapacity), report(), started(h), last} {
+			e.Fence, e.Sequence = h.Fence(), i+1
+			d.as(token, "POST", at+"/events", e)
+		}
+	}
+	d.ok("GET", "/v1/tasks/"+spec.TaskID+"/workflow", nil)
+	d.ok("GET", "/v1/tasks/"+spec.TaskID, nil)
+	d.ok("GET", "/v1/tasks/"+spec.TaskID+"/receipt", nil)
 }
 
 // goodCatalogCalls dispatch by catalog.

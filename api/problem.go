@@ -9,6 +9,8 @@ import (
 
 	"countersign/contracts"
 	"countersign/store"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // problem is the body of every answer that is no success.
@@ -22,6 +24,8 @@ type problem struct {
 	Reason string         `json:"reason,omitzero"`
 	// Contract is the version of the contract that a payload violated.
 	Contract string `json:"contract,omitzero"`
+	// Outcome is what the capability contract says of a worker dispatch that was refused.
+	Outcome jsontext.Value `json:"outcome,omitzero"`
 }
 
 // problemTypes is what a problem's type begins with; the code follows.
@@ -79,6 +83,8 @@ var problems = map[contracts.Code]statusTitle{
 	contracts.CodeFollowUpConflict:    {http.StatusConflict, "A follow-up's id is taken"},
 	contracts.CodeAgentUnavailable:    {http.StatusConflict, "The agent cannot be dispatched"},
 	contracts.CodeSourceRefused:       {http.StatusConflict, "A source cannot be used"},
+	contracts.CodeDispatchRefused:     {http.StatusConflict, "The worker may not be dispatched"},
+	contracts.CodeDispatchNotEligible: {http.StatusConflict, "The worker may not be called yet"},
 	contracts.CodeNotRunning:          {http.StatusConflict, "The workflow does not run"},
 }
 
@@ -97,6 +103,6 @@ func problemOf(err error) problem {
 	}
 	return problem{
 		Type: problemTypes + string(shown.Code), Title: known.title, Status: known.status,
-		Detail: shown.Detail, Code: shown.Code, Path: shown.Path, Reason: shown.Reason, Contract: shown.Contract,
+		Detail: shown.Detail, Code: shown.Code, Path: shown.Path, Reason: shown.Reason, Contract: shown.Contract, Outcome: shown.Outcome,
 	}
 }

@@ -30,6 +30,12 @@ type attempt struct {
 	tree    *worktree
 	place   *plain // instead of repo and tree, for an artifact
 	job     Job
+
+	// Of a dispatch that the capability contract binds: what the session registered, the look before the
+	// call, and whether the server knows that it runs.
+	registered Registration
+	before     look
+	called     bool
 }
 
 func (n *Node) newAttempt(j *journal, sent stamp) *attempt {
@@ -51,7 +57,9 @@ func (a *attempt) run(ctx context.Context) error {
 
 	terminal, err := a.work(held)
 	if err != nil {
-		terminal, err = a.unfinished(held, err)
+		if terminal, err = a.unfinished(held, err); terminal != nil && err == nil {
+			a.lastLook(held, terminal)
+		}
 	}
 	return a.settle(ctx, terminal, err)
 }
@@ -62,7 +70,10 @@ func (a *attempt) work(ctx context.Context) (*workflow.Event, error) {
 	if err := a.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := a.send(ctx, workflow.Event{State: workflow.EventPreparing}); err != nil {
+	if err := a.announce(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.lookBefore(ctx); err != nil {
 		return nil, err
 	}
 	out, err := a.supervise(ctx)
@@ -72,6 +83,19 @@ func (a *attempt) work(ctx context.Context) (*workflow.Event, error) {
 	if err := a.believe(out); err != nil {
 		return nil, err
 	}
+	terminal, err := a.handIn(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	result := ""
+	if terminal.ResultCommit != nil {
+		result = *terminal.ResultCommit
+	}
+	return terminal, a.testify(ctx, terminal, result)
+}
+
+// handIn makes the terminal event of a session that ended well.
+func (a *attempt) handIn(ctx context.Context, out *outcome) (*workflow.Event, error) {
 	verifies := a.plan.Workflow.Purpose == workflow.PurposeVerify
 	switch {
 	case verifies && a.place != nil:
@@ -93,6 +117,8 @@ func (a *attempt) unfinished(ctx context.Context, err error) (*workflow.Event, e
 		lost, isLost = errors.AsType[*lostError](err)
 	}
 	switch {
+	case errors.Is(err, errNotDispatched):
+		return nil, nil
 	case errors.Is(err, ErrContainment):
 		return ended(workflow.EventFailed, "containment_failed"), err
 	case isLost:
@@ -140,7 +166,7 @@ func (a *attempt) worked(ctx context.Context, out *outcome) (*workflow.Event, er
 		return nil, err
 	}
 	changed := in.head != a.plan.BaseCommit
-	mayWrite := a.plan.Profile.AllowWorkspaceWrites
+	mayWrite := a.mayWrite()
 	switch {
 	case changed && !mayWrite:
 		return nil, failf("mutation_forbidden", "the dispatch allows no change")

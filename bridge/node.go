@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/contracts"
@@ -42,6 +43,8 @@ type Options struct {
 	Root string
 	// Workspaces are the absolute paths of the repositories this node works for.
 	Workspaces []string
+	// Version is the program's, which capability reports name; "" means a development build.
+	Version string
 	// Log takes what the node has to tell; nil means slog.Default.
 	Log *slog.Logger
 	// Executable is the program that answers to the hidden subcommands (see RunHidden); "" means the
@@ -124,10 +127,18 @@ func New(opts Options) (*Node, error) {
 		n.space = r.free
 	}
 	n.runtimes = map[workflow.Runtime]Runtime{}
-	for _, rt := range []Runtime{synthetic{n.executable}} {
+	for _, rt := range []Runtime{synthetic{n.executable, hostVersion(opts.Version)}} {
 		n.runtimes[rt.Name()] = rt
 	}
 	return n, nil
+}
+
+// hostVersion is a program's version as session identities may name it.
+func hostVersion(version string) string {
+	if version = strings.Trim(version, "()"); version == "" {
+		return "devel"
+	}
+	return version
 }
 
 // Run works until ctx ends, which is no error: an attempt in progress is stopped and reported as

@@ -64,7 +64,7 @@ func (a *attempt) preparePlain(ctx context.Context) error {
 	if err := a.scratchDirs(); err != nil {
 		return err
 	}
-	a.job = Job{Plan: *a.plan, Attempt: a.round(), Dir: dir, Scratch: a.dir}
+	a.job = a.newJob(dir)
 	return nil
 }
 

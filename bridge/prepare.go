@@ -63,8 +63,15 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err := a.scratchDirs(); err != nil {
 		return err
 	}
-	a.job = Job{Plan: *a.plan, Attempt: a.round(), Dir: a.tree.Dir, Scratch: a.dir}
+	a.job = a.newJob(a.tree.Dir)
 	return nil
+}
+
+// newJob is the attempt as its runtime sees it, in dir.
+func (a *attempt) newJob(dir string) Job {
+	job := Job{Plan: *a.plan, Attempt: a.round(), Dir: dir, Scratch: a.dir}
+	job.Plan.Profile.AllowWorkspaceWrites = a.mayWrite()
+	return job
 }
 
 // makeTree writes down where the worktree will be, then makes it.

@@ -13,6 +13,9 @@ import (
 type Runtime interface {
 	// Name is the runtime's word in a profile.
 	Name() workflow.Runtime
+	// Register says what the session for a job offers, asked for the try-th time from 1. It is asked only
+	// where the worker dispatch capability contract binds the job.
+	Register(job Job, try int) Registration
 	// Command says how to start the provider for a job.
 	Command(job Job) (Command, error)
 	// Stream makes a reader for the output of one such process.

@@ -24,6 +24,8 @@ import (
 type scenario struct {
 	Work   [][]scriptStep `json:"work,omitzero"`
 	Verify [][]scriptStep `json:"verify,omitzero"`
+	// Session changes what the sessions register, see sessionScript.
+	Session *sessionScripts `json:"session,omitzero"`
 }
 
 // scriptStep is one step; exactly one field is set. Paths are relative to the worktree and stay in it.

@@ -9,8 +9,6 @@ import (
 	"os"
 	"time"
 
-	"countersign/contracts/workflow"
-
 	"github.com/google/uuid"
 )
 
@@ -80,9 +78,10 @@ func (a *attempt) attend(ctx context.Context, p *process, w *watch) error {
 	}
 	// A quick provider may have ended already; a result needs the report all the same.
 	if session := w.report().Session; session != "" {
-		if _, err := a.send(ctx, workflow.Event{State: workflow.EventRunning, ProviderSessionID: &session}); err != nil {
+		if _, err := a.send(ctx, a.starting(session)); err != nil {
 			return err
 		}
+		a.called = true
 		a.log.Info("provider is running", "session", session)
 	}
 	select {

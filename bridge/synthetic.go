@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-type synthetic struct{ executable string }
+type synthetic struct{ executable, version string }
 
 func (synthetic) Name() workflow.Runtime { return workflow.RuntimeSynthetic }
 

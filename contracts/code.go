@@ -52,4 +52,7 @@ const (
 	CodeNotRunning          Code = "not_running"
 	CodeAgentUnavailable    Code = "agent_unavailable"
 	CodeSourceRefused       Code = "source_refused"
+	// Of a dispatch that the worker dispatch capability contract binds.
+	CodeDispatchRefused     Code = "worker_dispatch_refused"
+	CodeDispatchNotEligible Code = "dispatch_not_eligible"
 )

@@ -7,6 +7,8 @@ package contracts
 import (
 	"errors"
 	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Error is a refusal or failure that may be shown to a client as it is. Internal causes never go
@@ -19,10 +21,13 @@ type Error struct {
 	// Detail is one sentence for a person.
 	Detail string `json:"detail,omitempty"`
 	// Reason says for execution_terminal why the attempt ended, for workflow_terminal why the
-	// revision did, for source_refused what is wrong with the source.
+	// revision did, for source_refused what is wrong with the source, for worker_dispatch_refused the
+	// first reason code.
 	Reason string `json:"reason,omitempty"`
 	// Contract is the version of the contract that a payload violated.
 	Contract string `json:"contract,omitempty"`
+	// Outcome is for worker_dispatch_refused the outcome by the capability contract, as JSON.
+	Outcome jsontext.Value `json:"outcome,omitempty"`
 }
 
 // Error joins code, path and detail in one line.

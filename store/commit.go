@@ -89,6 +89,7 @@ type commit struct {
 	signing       signingKey
 	server        receipt.Server
 	contractBytes []byte
+	settled       []workflow.DispatchRecord
 }
 
 func (k *commit) run(ctx context.Context) error {
@@ -223,8 +224,14 @@ func (k *commit) lock(ctx context.Context) (workflow.State, error) {
 		if e.State == workflow.EventCompleted && k.purpose == workflow.PurposeWork {
 			queueUpload(b, k.command.ExecutionID, &k.facts.Upload)
 		}
-		if e.State == workflow.EventCompleted {
-			b.Queue(`SELECT contract FROM revisions WHERE workflow_id = $1`, k.workflowID).QueryRow(k.contract)
+	}
+	if e := k.facts.Event; k.frozen.WorkerDispatch || (e != nil && e.State == workflow.EventCompleted) {
+		b.Queue(`SELECT contract FROM revisions WHERE workflow_id = $1`, k.workflowID).QueryRow(k.contract)
+	}
+	if k.frozen.WorkerDispatch {
+		k.queueReported(b)
+		if k.purpose == workflow.PurposeVerify {
+			k.queueSettled(b)
 		}
 	}
 	if k.command.Kind == workflow.CommandClaim {

@@ -26,6 +26,7 @@ func (k *commit) queueAcceptance(b *pgx.Batch, d workflow.Decision, entryHash st
 	envelope, err := key.Accept(receipt.Acceptance{
 		ReceiptID: d.Step.ReceiptID, AcceptedAt: d.Step.At, Server: k.server, WorkflowID: k.workflowID,
 		Contract: k.contractBytes, Verdict: verdict, Attempts: k.receiptAttempts(d), EntryHash: entryHash,
+		Settled: k.receiptDispatches(d),
 	})
 	if err != nil {
 		// The machine has accepted what the receipt's own rules do not: nothing may come of that. The

@@ -43,6 +43,9 @@ func (k *commit) write(ctx context.Context, before workflow.State, d workflow.De
 	if err := k.queueRevision(b, d); err != nil {
 		return err
 	}
+	if err := k.queueJudged(b, d); err != nil {
+		return err
+	}
 	if d.Accepted != nil {
 		if err := k.queueAcceptance(b, d, entryHash); err != nil {
 			return err
@@ -112,16 +115,17 @@ func (k *commit) queueActive(b *pgx.Batch, before workflow.State, d workflow.Dec
 			a.ExecutionID, a.Phase, a.SessionID, a.ClaimID, a.LeaseID, a.FencingToken,
 			a.ActivityID, a.Arming, a.ClaimedAt, a.LeaseExpiresAt, a.DeadlineAt)
 	default:
-		b.Queue(`UPDATE executions SET phase = $2, provider_session_id = nullif($3, ''), activity_id = nullif($4, ''), arming = $5 WHERE id = $1`,
-			a.ExecutionID, a.Phase, a.ProviderSessionID, a.ActivityID, a.Arming)
+		b.Queue(`UPDATE executions SET phase = $2, provider_session_id = nullif($3, ''), activity_id = nullif($4, ''), arming = $5,
+				dispatch = nullif($6, '') WHERE id = $1`,
+			a.ExecutionID, a.Phase, a.ProviderSessionID, a.ActivityID, a.Arming, a.Dispatch)
 	}
 }
 
 // queueOffer inserts an execution and wakes the polls of its node.
 func queueOffer(b *pgx.Batch, r frozenRow, a *workflow.Attempt, ordinal int) {
-	b.Queue(`INSERT INTO executions (id, kind, ordinal, workflow_id, task_id, project_id, node_id, purpose, number, state, phase, base_commit)
-		VALUES ($1, 'workflow', $2, $3, $4, $5, $6, $7, $8, 'offered', 'offered', $9)`,
-		a.ExecutionID, ordinal, r.WorkflowID, r.TaskID, r.ProjectID, r.NodeID, a.Purpose, a.Number, a.BaseCommit)
+	b.Queue(`INSERT INTO executions (id, kind, ordinal, workflow_id, task_id, project_id, node_id, purpose, number, state, phase, base_commit, dispatch)
+		VALUES ($1, 'workflow', $2, $3, $4, $5, $6, $7, $8, 'offered', 'offered', $9, nullif($10, ''))`,
+		a.ExecutionID, ordinal, r.WorkflowID, r.TaskID, r.ProjectID, r.NodeID, a.Purpose, a.Number, a.BaseCommit, a.Dispatch)
 	b.Queue(`SELECT pg_notify($1, $2)`, offersChannel, r.NodeID)
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/contracts/workflow"
@@ -66,6 +67,8 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 		attached   = map[string][]string{}
 		now        time.Time
 		visible    bool
+		records    []workflow.DispatchRecord
+		summary    summaryRow
 	)
 	b := &pgx.Batch{}
 	b.Queue(`SELECT `+frozenColumns+` FROM revisions WHERE workflow_id = $1`, workflowID).Query(func(rows pgx.Rows) (err error) {
@@ -90,6 +93,12 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 			d.History, err = pgx.CollectRows(rows, scanEntry)
 			return err
 		})
+	b.Queue(latestRecords, workflowID).Query(func(rows pgx.Rows) (err error) {
+		records, err = pgx.CollectRows(rows, scanRecord)
+		return err
+	})
+	b.Queue(`SELECT `+dispatchColumns+` FROM revisions r`+joinDispatch+` WHERE r.workflow_id = $1`, workflowID).
+		QueryRow(func(row pgx.Row) error { return row.Scan(summary.targets()...) })
 	b.Queue(`SELECT u.execution_id, u.upload FROM uploads u JOIN executions e ON e.id = u.execution_id WHERE e.workflow_id = $1`, workflowID).Query(func(rows pgx.Rows) error {
 		var (
 			id   string
@@ -124,8 +133,12 @@ func readDetail(ctx context.Context, tx pgx.Tx, who Identity, workflowID string,
 	if err := json.Unmarshal(current.Feedback, &d.Feedback); err != nil {
 		return d, fmt.Errorf("read the feedback: %w", err)
 	}
+	d.WorkerDispatch = summary.summary()
 	for _, e := range executions {
 		view := e.view(now)
+		if i := slices.IndexFunc(records, func(r workflow.DispatchRecord) bool { return r.ExecutionID == e.ID }); i >= 0 {
+			view.WorkerDispatch = &records[i]
+		}
 		view.Artifact, view.Attachments = uploads[e.ID], attached[e.ID]
 		d.Attempts = append(d.Attempts, view)
 		if e.State != "ended" {

@@ -112,14 +112,21 @@ func dispatch(ctx context.Context, tx pgx.Tx, d Dispatch) (Dispatched, error) {
 	if refusal = cmp.Or(node.refusal(), refusal); refusal != nil {
 		return Dispatched{}, refusal
 	}
+	var now time.Time
+	if err := tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+		return Dispatched{}, err
+	}
 	contract := workflow.Freeze(spec, projectID, task.ContractTask, number, d.Lease.Seconds(), d.Deadline.Seconds())
 	contract.Sources = d.Sources
+	if refusal := workflow.RefuseDispatch(contract.WorkerDispatch, now); refusal != nil {
+		return Dispatched{}, refusal
+	}
 	frozen, err := insertRevision(ctx, tx, d, contract)
 	if err != nil {
 		return Dispatched{}, err
 	}
 	start := Start{WorkflowID: frozen.WorkflowID, TaskID: frozen.TaskID, ProjectID: projectID, NodeID: frozen.NodeID, Title: task.title}
-	return Dispatched{WorkflowID: frozen.WorkflowID, Start: start}, insertFirstStep(ctx, tx, d, frozen, spec, task.ledger)
+	return Dispatched{WorkflowID: frozen.WorkflowID, Start: start}, insertFirstStep(ctx, tx, d, frozen, spec, task.ledger, now)
 }
 
 // dispatchable answers 404 and 403: the task and node exist for this user, who is owner or admin in
@@ -265,27 +272,27 @@ func insertRevision(ctx context.Context, tx pgx.Tx, d Dispatch, c workflow.Contr
 		ContractDigest: canonjson.Digest(data), MaxWorkAttempts: c.MaxWorkAttempts, Lease: d.Lease, Deadline: d.Deadline,
 		WorkerAccount: c.Profile.AccountID, WorkerRuntime: string(c.Profile.Runtime),
 		VerifierAccount: c.Verifier.AccountID, VerifierRuntime: string(c.Verifier.Runtime),
+		WorkerDispatch: c.WorkerDispatch != nil,
 	}
 	if r.ArtifactKind, err = artifactKind(c.Task.ArtifactSpec); err != nil {
 		return r, err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO revisions (workflow_id, task_id, project_id, number, node_id, contract, contract_digest,
 			worker_profile, worker_version, verifier_profile, verifier_version, worker_account, worker_runtime, verifier_account, verifier_runtime,
-			max_work_attempts, lease, deadline, phase, work_attempts, dispatched_by, artifact_kind)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 'offered', 1, $19, $20)`,
+			max_work_attempts, lease, deadline, phase, work_attempts, dispatched_by, artifact_kind, worker_dispatch)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 'offered', 1, $19, $20, $21)`,
 		r.WorkflowID, r.TaskID, r.ProjectID, r.Number, r.NodeID, data, r.ContractDigest,
 		c.Profile.ProfileID, c.Profile.Version.String(), c.Verifier.ProfileID, c.Verifier.Version.String(),
-		r.WorkerAccount, r.WorkerRuntime, r.VerifierAccount, r.VerifierRuntime, r.MaxWorkAttempts, r.Lease, r.Deadline, d.User, r.ArtifactKind)
+		r.WorkerAccount, r.WorkerRuntime, r.VerifierAccount, r.VerifierRuntime, r.MaxWorkAttempts, r.Lease, r.Deadline, d.User, r.ArtifactKind, r.WorkerDispatch)
 	return r, err
 }
 
 // insertFirstStep writes the step that every revision starts with: dispatched and offered.
-func insertFirstStep(ctx context.Context, tx pgx.Tx, d Dispatch, r frozenRow, spec workflow.Spec, ledger chain) error {
-	var now time.Time
-	if err := tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
-		return err
-	}
+func insertFirstStep(ctx context.Context, tx pgx.Tx, d Dispatch, r frozenRow, spec workflow.Spec, ledger chain, now time.Time) error {
 	offer := &workflow.Attempt{ExecutionID: newID(), Purpose: workflow.PurposeWork, Number: 1, Phase: workflow.AttemptOffered, BaseCommit: spec.BaseCommit}
+	if r.WorkerDispatch {
+		offer.Dispatch = workflow.DispatchUndecided
+	}
 	step := workflow.Step{
 		First: 1, Kinds: []workflow.EntryKind{workflow.EntryDispatched, workflow.EntryOffered}, At: now,
 		Phase: workflow.PhaseOffered, WorkAttempts: 1, Active: offer,

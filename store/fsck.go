@@ -35,7 +35,7 @@ func (s *Store) Fsck(ctx context.Context) ([]Finding, error) {
 			}
 			findings = append(findings, found...)
 		}
-		for _, check := range []func(context.Context, pgx.Tx) ([]Finding, error){fsckDigests, fsckPayloads, fsckSteps, fsckKeys, fsckReceipts, fsckLedgers, s.fsckLineage, fsckBlobs} {
+		for _, check := range []func(context.Context, pgx.Tx) ([]Finding, error){fsckDigests, fsckPayloads, fsckSteps, fsckKeys, fsckReceipts, fsckLedgers, s.fsckLineage, fsckBlobs, fsckDispatches} {
 			found, err := check(ctx, tx)
 			if err != nil {
 				return fmt.Errorf("fsck: %w", err)

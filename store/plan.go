@@ -52,6 +52,7 @@ func readPlan(ctx context.Context, tx pgx.Tx, executionID string) (workflow.Plan
 			Feedback: []workflow.CriterionFeedback{},
 		},
 	}
+	plan.WorkerDispatch = c.WorkerDispatch.Plan(e.Purpose)
 	if e.Purpose == workflow.PurposeVerify || e.Number > 1 {
 		plan.Workflow.CandidateCommit = optional(current.CandidateCommit)
 		plan.Workflow.CandidateHash = optional(current.CandidateHash)

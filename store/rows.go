@@ -30,10 +30,11 @@ type frozenRow struct {
 	VerifierAccount string
 	VerifierRuntime string
 	ArtifactKind    string
+	WorkerDispatch  bool // the contract has a worker_dispatch
 }
 
 const frozenColumns = `workflow_id, task_id, project_id, number, node_id, contract_digest, max_work_attempts, lease, deadline,
-	worker_account, worker_runtime, verifier_account, verifier_runtime, artifact_kind`
+	worker_account, worker_runtime, verifier_account, verifier_runtime, artifact_kind, worker_dispatch`
 
 // state is the machine's state before any history.
 func (r frozenRow) state() workflow.State {
@@ -99,6 +100,7 @@ type executionRow struct {
 	LastEvent         int
 	Updates           int
 	NodeStoppedAt     *time.Time
+	Dispatch          workflow.DispatchState
 }
 
 const executionColumns = `id, ordinal, coalesce(workflow_id, '') AS workflow_id, task_id, project_id, node_id, purpose, number, state, phase,
@@ -106,7 +108,7 @@ const executionColumns = `id, ordinal, coalesce(workflow_id, '') AS workflow_id,
 	coalesce(claim_id, '') AS claim_id, coalesce(lease_id, '') AS lease_id, coalesce(fencing_token, 0) AS fencing_token,
 	coalesce(activity_id, '') AS activity_id, arming, claimed_at, lease_expires_at, deadline_at, ended_at,
 	coalesce(result_commit, '') AS result_commit, coalesce(artifact_hash, '') AS artifact_hash, coalesce(evidence_path, '') AS evidence_path,
-	coalesce(outcome, '') AS outcome, coalesce(reason, '') AS reason, last_event, updates, node_stopped_at`
+	coalesce(outcome, '') AS outcome, coalesce(reason, '') AS reason, last_event, updates, node_stopped_at, coalesce(dispatch, '') AS dispatch`
 
 // attempt is the row as the machine sees it.
 func (r executionRow) attempt() *workflow.Attempt {
@@ -114,7 +116,7 @@ func (r executionRow) attempt() *workflow.Attempt {
 		ExecutionID: r.ID, Purpose: r.Purpose, Number: r.Number, Phase: r.Phase, BaseCommit: r.BaseCommit,
 		SessionID: r.SessionID, ProviderSessionID: r.ProviderSessionID, ClaimID: r.ClaimID, LeaseID: r.LeaseID,
 		FencingToken: r.FencingToken, ActivityID: r.ActivityID, Arming: r.Arming, LastEvent: r.LastEvent,
-		Reason: workflow.Reason(r.Reason),
+		Reason: workflow.Reason(r.Reason), Dispatch: r.Dispatch,
 	}
 	if r.ClaimedAt != nil {
 		a.ClaimedAt, a.LeaseExpiresAt, a.DeadlineAt = *r.ClaimedAt, *r.LeaseExpiresAt, *r.DeadlineAt

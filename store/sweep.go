@@ -111,5 +111,7 @@ func (s *Store) SweepPayloads(ctx context.Context, olderThan time.Duration, limi
 		WHERE p.created_at < clock_timestamp() - make_interval(secs => $1)
 			AND NOT EXISTS (SELECT FROM events e WHERE e.body_sha256 = p.sha256)
 			AND NOT EXISTS (SELECT FROM receipts c WHERE c.verdict_sha256 = p.sha256)
+			AND NOT EXISTS (SELECT FROM dispatch_decisions d WHERE d.input_sha256 = p.sha256)
+			AND NOT EXISTS (SELECT FROM dispatch_decisions d WHERE d.record_sha256 = p.sha256)
 		LIMIT $2 FOR UPDATE SKIP LOCKED)`, olderThan.Seconds(), limit)
 }

@@ -23,14 +23,14 @@ const taskColumns = `SELECT t.id, t.project_id, coalesce(t.parent_task_id, ''), 
 	r.workflow_id, r.number, r.phase, r.candidate_commit, r.candidate_hash, r.reason, r.worker_profile, r.worker_version,
 	r.verifier_profile, r.verifier_version, r.refusal, r.updated_at,
 	e.number, e.purpose, e.lease_expires_at, e.deadline_at, e.state = 'live', e.state = 'live' AND e.lease_expires_at <= clock_timestamp(),
-	e.state <> 'ended'`
+	e.state <> 'ended', ` + dispatchColumns
 
 // joinProjection finds each task's newest revision and that one's newest attempt by their indexes.
 const joinProjection = `
 	LEFT JOIN LATERAL (SELECT workflow_id, number, phase, candidate_commit, candidate_hash, reason, worker_profile, worker_version,
 		verifier_profile, verifier_version, refusal, updated_at FROM revisions WHERE task_id = t.id ORDER BY number DESC LIMIT 1) r ON true
 	LEFT JOIN LATERAL (SELECT number, purpose, lease_expires_at, deadline_at, state
-		FROM executions WHERE workflow_id = r.workflow_id ORDER BY ordinal DESC LIMIT 1) e ON true`
+		FROM executions WHERE workflow_id = r.workflow_id ORDER BY ordinal DESC LIMIT 1) e ON true` + joinDispatch
 
 func scanTask(row pgx.CollectableRow) (workflow.Task, error) {
 	var (
@@ -38,11 +38,11 @@ func scanTask(row pgx.CollectableRow) (workflow.Task, error) {
 		summary []byte
 		p       projectionRow
 	)
-	err := row.Scan(&t.ID, &t.ProjectID, &t.ParentTaskID, &t.Title, &t.Goal, &t.Repository, &t.Status,
+	err := row.Scan(append([]any{&t.ID, &t.ProjectID, &t.ParentTaskID, &t.Title, &t.Goal, &t.Repository, &t.Status,
 		&t.TerminalReason, (*[]byte)(&t.Refusal), &summary, &t.Version, &t.Labels, (*[]byte)(&t.ArtifactSpec), &t.CreatedAt, &t.UpdatedAt,
 		&p.workflowID, &p.number, &p.phase, &p.candidate, &p.candidateHash, &p.reason, &p.workerProfile, &p.workerVersion,
 		&p.verifierProfile, &p.verifierVersion, &p.refusal, &p.updatedAt,
-		&p.attempt, &p.purpose, &p.lease, &p.deadline, &p.live, &p.expired, &p.active)
+		&p.attempt, &p.purpose, &p.lease, &p.deadline, &p.live, &p.expired, &p.active}, p.dispatch.targets()...)...)
 	if err != nil {
 		return t, err
 	}
@@ -66,6 +66,7 @@ type projectionRow struct {
 	updatedAt, lease, deadline                                                 *time.Time
 	purpose                                                                    *workflow.Purpose
 	live, expired, active                                                      *bool
+	dispatch                                                                   summaryRow
 }
 
 func (p projectionRow) projection() (*workflow.Projection, error) {
@@ -74,7 +75,7 @@ func (p projectionRow) projection() (*workflow.Projection, error) {
 	}
 	out := &workflow.Projection{
 		WorkflowID: *p.workflowID, Revision: *p.number, Phase: *p.phase, CandidateCommit: p.candidate, CandidateHash: p.candidateHash, Reason: p.reason,
-		Refusal: jsontext.Value(p.refusal),
+		Refusal: jsontext.Value(p.refusal), WorkerDispatch: p.dispatch.summary(),
 		Profile: workflow.ProfileRef{ID: *p.workerProfile}, Verifier: workflow.ProfileRef{ID: *p.verifierProfile},
 		UpdatedAt: p.updatedAt.UTC(),
 	}

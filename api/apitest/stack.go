@@ -16,6 +16,7 @@ import (
 	"countersign/activities"
 	"countersign/api"
 	"countersign/api/documents"
+	"countersign/contracts/workflow"
 	"countersign/store"
 	"countersign/store/storetest"
 	"countersign/tools/localstack"
@@ -42,6 +43,8 @@ type Options struct {
 	NoRelay bool
 	// Outside runs no server: the caller runs its own on the scene's database and sets URL.
 	Outside bool
+	// Log takes what the servers and workers say; nil discards it.
+	Log *slog.Logger
 	// Bundle is another database than a new one on the shared PostgreSQL.
 	Bundle *storetest.Bundle
 }
@@ -95,6 +98,9 @@ func New(t testing.TB, o Options) *Stack {
 		o.Bundle = storetest.New(t)
 	}
 	s := &Stack{Scene: storetest.NewSceneIn(t, o.Bundle), Options: o, t: t, log: slog.New(slog.DiscardHandler)}
+	if o.Log != nil {
+		s.log = o.Log
+	}
 	if os.Getenv("COUNTERSIGN_TEST_LOG") != "" {
 		s.log = slog.Default()
 	}
@@ -174,4 +180,14 @@ func (s *Stack) addAPI() string {
 		require.NoError(s.t, <-served)
 	})
 	return "http://" + l.Addr().String()
+}
+
+// As is the same stack with another node in the place of the scene's, for tests that share one.
+func (s *Stack) As(t testing.TB, node workflow.Node, token string) *Stack {
+	scene := *s.Scene
+	scene.Node, scene.NodeToken = node, token
+	return &Stack{
+		Scene: &scene, Options: s.Options, Gateway: s.Gateway, Temporal: s.Temporal, URLs: s.URLs, URL: s.URL, Workers: s.Workers,
+		t: t, log: s.log,
+	}
 }

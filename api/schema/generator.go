@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/contracts/capability"
 	"countersign/contracts/workflow"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -86,10 +87,20 @@ func values(t reflect.Type) (out []any) {
 	return out
 }
 
+// nameOf is what a struct's schema is called. The types of the capability contract have names that say
+// something within their package only.
+func nameOf(t reflect.Type) string {
+	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if t.PkgPath() == reflect.TypeFor[capability.Input]().PkgPath() {
+		return "Capability" + name
+	}
+	return name
+}
+
 // define names the schema of a struct. One that is read and sent has a second name for what is sent,
 // so whoever asks for both directions asks for the answers first.
 func (g *Generator) define(t reflect.Type, d Direction) string {
-	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	name := nameOf(t)
 	if d == Body && g.read[name] {
 		name += bodySuffix
 	}

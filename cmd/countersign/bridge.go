@@ -33,6 +33,7 @@ Examples:
 func (c *bridgeCommand) Run(s *session) error {
 	o := bridge.Options{
 		Server: s.cli.Server, Token: c.NodeToken, NodeID: c.Name, Root: c.Root, Workspaces: c.Workspace, Log: c.Logger(s.errs),
+		Version: programVersion(),
 	}
 	dev, _, err := devfile.Find(".")
 	switch {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/contracts/capability"
+
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 )
@@ -63,6 +65,17 @@ func TestDocumentedCommands(t *testing.T) {
 		path := strings.TrimPrefix(leaf.FullPath(), "countersign ")
 		require.Contains(t, string(page), "`"+path, "docs/cli.md")
 		require.NotEmpty(t, leaf.Help, path)
+	}
+}
+
+// TestDocumentedReasonCodes: docs/capability.md has every code in its own words.
+func TestDocumentedReasonCodes(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(repository + "/docs/capability.md")
+	require.NoError(t, err)
+	for _, code := range capability.ReasonCodes() {
+		said, _ := capability.Explain(code)
+		require.Contains(t, string(page), "| `"+string(code)+"` | "+said.Sentence+" | "+said.Remedy+" |")
 	}
 }
 

@@ -81,6 +81,9 @@ func (s *session) watch(r remote, task string, patience time.Duration) (workflow
 	lines.Clear()
 	if err == nil {
 		s.out.Println(s.ending(d))
+		for _, line := range follow.Dispatches(&d) {
+			s.out.Println(line)
+		}
 	}
 	return d, err
 }
@@ -133,6 +136,12 @@ func (s *session) printDetail(d workflow.Detail) error {
 			s.out.Println()
 			if err := s.out.Table([]string{"CRITERION", "OUTCOME", "EVIDENCE", "FEEDBACK"}, rows); err != nil {
 				return err
+			}
+		}
+		if lines := follow.Dispatches(&d); len(lines) > 0 {
+			s.out.Println()
+			for _, line := range lines {
+				s.out.Println(line)
 			}
 		}
 		s.out.Println()

@@ -37,6 +37,13 @@ func Preflight(in Input) (refused Result, ok bool) {
 	return stop(in, seen, found[:1]), false
 }
 
+// Withhold is the result of a dispatch that nothing of the contract stands against and that the caller
+// does not attempt all the same, for what code says; why is a sentence for a person. It blocks.
+func Withhold(in Input, code ReasonCode, why string) Result {
+	in.Live = nil
+	return stop(in, look(in), []finding{{code, why}})
+}
+
 // authorizationGates judges everything that has to be settled before a call, up to the mutation scope.
 func authorizationGates(in Input, seen sighting) []finding {
 	var found []finding

@@ -107,3 +107,37 @@ func FuzzQuote(f *testing.F) {
 		require.Equal(t, e, capability.Quote(map[string]string{"name": name, "description": description, "parameters": parameters, "x": name}))
 	})
 }
+
+// FuzzReport reads what a node sends: what cannot be read is refused without a word of it, what can be
+// keeps its meaning when it is sealed, and only the contract's words, digests and the node's basis with it.
+func FuzzReport(f *testing.F) {
+	f.Add(document(f, reportOf(ready())))
+	f.Add([]byte(`{"session_identity":{"host":1},"discovery":{"candidates":[null,{"id":"sk-live-0123456789"}],"selection":{"winner":"x"}},"capacity":"limited"}`))
+	f.Add([]byte(`{"discovery":{"sk-live-0123456789":{}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := capability.DecodeReport(data)
+		if err != nil {
+			requireRefusal(t, err)
+			return
+		}
+		in := withReport(ready(), r)
+		sealed := r.Seal()
+		got := capability.Evaluate(withReport(ready(), sealed))
+		require.Equal(t, capability.Evaluate(in).Outcome, got.Outcome)
+		require.Equal(t, r.SessionIdentity.Complete(), sealed.SessionIdentity.Complete())
+		again, err := capability.DecodeReport(document(t, sealed))
+		require.NoError(t, err)
+		require.Equal(t, got.Outcome, capability.Evaluate(withReport(ready(), again)).Outcome)
+		if sealed.Discovery == nil {
+			return
+		}
+		for i, c := range sealed.Discovery.Candidates {
+			require.Regexp(t, `^candidate-[0-9]+$`, c.ID)
+			require.Regexp(t, `^(<provider_untrusted>sha256:[0-9a-f]{64}</provider_untrusted>)?$`, c.Excerpt)
+			require.Equal(t, capability.Admissible(r.Discovery.Candidates[i]) == nil, capability.Admissible(c) == nil)
+		}
+		if basis := sealed.Discovery.CompletenessBasis; basis != nil {
+			require.False(t, capability.SecretLike(*basis))
+		}
+	})
+}

@@ -25,25 +25,30 @@ import (
 // value instead: a ref that is no string is a ref that resolves to nothing, a list that is none holds
 // one empty item, live facts that are no object are an empty object.
 func Decode(data []byte) (Input, error) {
+	var in Input
+	misfits, err := decode(data, reflect.ValueOf(&in).Elem())
+	if err != nil {
+		return Input{}, err
+	}
+	in.misfits = misfits
+	return in, nil
+}
+
+// decode fills the struct dst from a document and names the values that do not fit.
+func decode(data []byte, dst reflect.Value) (misfits []string, err error) {
 	if f := canonjson.Scan(data); f != nil {
-		return Input{}, refusal(f)
+		return nil, refusal(f)
 	}
 	var document any
 	if err := json.Unmarshal(data, &document); err != nil {
-		return Input{}, contracts.Refuse(contracts.CodeMalformedJSON, "broken JSON")
+		return nil, contracts.Refuse(contracts.CodeMalformedJSON, "broken JSON")
 	}
 	if _, ok := document.(map[string]any); !ok {
-		return Input{}, contracts.Invalid("$", "an object is expected")
+		return nil, contracts.Invalid("$", "an object is expected")
 	}
-	var (
-		in Input
-		r  reader
-	)
-	if err := r.read(reflect.ValueOf(&in).Elem(), document, "$"); err != nil {
-		return Input{}, err
-	}
-	in.misfits = r.misfits
-	return in, nil
+	var r reader
+	err = r.read(dst, document, "$")
+	return r.misfits, err
 }
 
 // refusal words a fault of the document without quoting it: keys and numbers may be anything.

@@ -171,6 +171,14 @@ const ObservedByCaller = "caller"
 // Claim is a word somebody wants to say about the work.
 type Claim string
 
+// Claims are the nine claims of the contract.
+func Claims() []Claim {
+	return []Claim{
+		ClaimIndependent, ClaimFreshContext, ClaimIsolated, ClaimParallel, ClaimMultiAgent,
+		ClaimPermission, ClaimCapacity, ClaimExecution, ClaimSupport,
+	}
+}
+
 // The nine claims of the contract.
 const (
 	ClaimIndependent  Claim = "independent"

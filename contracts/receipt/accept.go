@@ -27,6 +27,8 @@ type Acceptance struct {
 	EntryHash string
 	// Attempts are all of the revision, oldest first, the accepted ones included.
 	Attempts []Attempt
+	// Settled are the attempts' settled dispatches, when the contract has a worker_dispatch.
+	Settled []workflow.DispatchRecord
 }
 
 // Accept signs for an acceptance and returns the envelope's bytes, which are to be kept as they are.
@@ -82,6 +84,7 @@ func (a Acceptance) statement() (Statement, error) {
 	if v.CandidateHash != "" {
 		candidate = map[string]string{digestSHA256: strings.TrimPrefix(v.CandidateHash, hashPrefix)}
 	}
+	p.bind(a.Settled)
 	p.ClaimBoundary = boundary(*verifier, *worker, c.Verifier.ProfileID)
 	return Statement{
 		Type: intoto.StatementTypeUri,

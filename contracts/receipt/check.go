@@ -43,7 +43,10 @@ func (st *Statement) check() *contracts.Error {
 	if (st.CandidateHash() != "") != entryHash.MatchString(p.EntryHash) || st.CandidateHash() == "" && p.EntryHash != "" {
 		return unproven("a lineage entry is named exactly when the candidate is an artifact")
 	}
-	return st.checkAttempts(v)
+	if err := st.checkAttempts(v); err != nil {
+		return err
+	}
+	return st.checkDispatch(v)
 }
 
 // entryHash is the form of a lineage entry's hash.
@@ -167,5 +170,5 @@ func (st *Statement) against(contract []byte) *contracts.Error {
 	case c.Verifier.ProfileID != p.ClaimBoundary.JudgedBy.ProfileID || c.Verifier.ProfileID == c.Profile.ProfileID:
 		return unproven("the contract names another verifier, or the worker as its own")
 	}
-	return nil
+	return p.boundBy(c.WorkerDispatch)
 }

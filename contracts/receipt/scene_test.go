@@ -34,6 +34,7 @@ type scene struct {
 	verdict   workflow.Verdict
 	attempts  []receipt.Attempt
 	entryHash string // of an artifact
+	settled   []workflow.DispatchRecord
 }
 
 func newScene() *scene {
@@ -77,7 +78,7 @@ func (s *scene) acceptance(t testing.TB) receipt.Acceptance {
 	require.NoError(t, err)
 	return receipt.Acceptance{
 		ReceiptID: "r1", AcceptedAt: noon, Server: receipt.Server{InstanceID: "i1", Resource: "https://countersign.test"}, WorkflowID: "w1",
-		Contract: contract, Verdict: verdict, Attempts: s.attempts, EntryHash: s.entryHash,
+		Contract: contract, Verdict: verdict, Attempts: s.attempts, EntryHash: s.entryHash, Settled: s.settled,
 	}
 }
 

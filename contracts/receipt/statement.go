@@ -64,6 +64,9 @@ type Predicate struct {
 	// EntryHash is the signed lineage entry that records an accepted artifact (see package lineage),
 	// "sha256:" and 64 lowercase hex; absent for a commit.
 	EntryHash string `json:"entry_hash,omitzero"`
+	// WorkerDispatch are the settled dispatches of the revision's attempts, oldest first, when the
+	// contract binds them by the worker dispatch capability contract.
+	WorkerDispatch []workflow.DispatchRecord `json:"worker_dispatch,omitzero"`
 	// Policy is the contract that was judged against.
 	Policy Policy `json:"policy"`
 	// AssertedBy names for each fact whose word it is: worker, verifier or server.

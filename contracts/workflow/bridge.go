@@ -5,6 +5,8 @@ package workflow
 import (
 	"time"
 
+	"countersign/contracts/capability"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -70,6 +72,16 @@ type Plan struct {
 	Profile      Profile        `json:"profile"`
 	ArtifactSpec jsontext.Value `json:"artifact_spec,omitzero"`
 	Workflow     PlanWorkflow   `json:"workflow"`
+	// WorkerDispatch is what the attempt's worker may be called for, where the capability contract binds it.
+	WorkerDispatch *PlanDispatch `json:"worker_dispatch,omitzero"`
+}
+
+// PlanDispatch is the frozen worker_dispatch as it holds for one attempt: a verifier's request is derived.
+type PlanDispatch struct {
+	Contract string             `json:"contract"`
+	Request  capability.Request `json:"request"`
+	Packet   capability.Packet  `json:"packet"`
+	Policy   DispatchPolicy     `json:"policy"`
 }
 
 // PlanWorkflow is the attempt's place in its revision.

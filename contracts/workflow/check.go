@@ -23,7 +23,7 @@ func (r *DispatchRequest) Check() error {
 	if r.Spec.Verifier.ProfileID == r.Spec.Profile.ProfileID {
 		return contracts.Invalid("$.spec.verifier.profile_id", "must differ from the worker's profile_id")
 	}
-	return nil
+	return r.Spec.WorkerDispatch.check("$.spec.worker_dispatch")
 }
 
 func (p *Profile) check(at string) error {
@@ -57,7 +57,7 @@ func (e *Event) Check() error {
 	// Whether a payload is one is its own contract's to say; an explicit null is none.
 	absentOrObject(&e.Completion)
 	absentOrObject(&e.Refusal)
-	for _, f := range e.fields() {
+	for _, f := range append(e.fields(), e.dispatchFields()...) {
 		if f.set && !f.allowed {
 			return contracts.Invalid("$."+f.name, "does not belong in an event of state %s", e.State)
 		}

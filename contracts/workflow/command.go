@@ -72,9 +72,12 @@ type Facts struct {
 	// FollowUpConflict says that a task of a follow-up's id exists and came from other input.
 	FollowUpConflict bool
 	// Contract is the frozen contract; ContractIntact that its bytes still have the frozen digest.
-	// They are set for terminal events.
+	// They are set for terminal events, and for every command where the contract has a worker_dispatch.
 	Contract       *Contract
 	ContractIntact bool
+	// Reported are the live attempt's recorded events, oldest first; set where the contract has a
+	// worker_dispatch.
+	Reported []ReportedEvent
 	// Upload is what the work attempt uploaded last, nil for nothing; set for its completed event.
 	Upload *Upload
 	// Lease and Deadline are the frozen durations.

@@ -30,6 +30,8 @@ type Contract struct {
 	// Sources says which agents' versions and documents the profiles were made of; absent for a
 	// dispatch with inline profiles.
 	Sources *ContractSources `json:"sources,omitzero"`
+	// WorkerDispatch is absent for a dispatch that the worker dispatch capability contract does not bind.
+	WorkerDispatch *WorkerDispatch `json:"worker_dispatch,omitzero"`
 }
 
 // ContractTask is the task as it stood at dispatch.
@@ -52,6 +54,7 @@ func Freeze(spec Spec, projectID string, task ContractTask, revision int, leaseS
 		Workspace: spec.Workspace, Branch: spec.Branch, BaseCommit: spec.BaseCommit, Prompt: spec.Prompt,
 		Profile: spec.Profile, Verifier: spec.Verifier, Criteria: spec.Criteria, DocumentRefs: spec.DocumentRefs,
 		MaxWorkAttempts: DefaultMaxWorkAttempts, LeaseSeconds: leaseSeconds, DeadlineSeconds: deadlineSeconds,
+		WorkerDispatch: spec.WorkerDispatch.frozen(),
 	}
 	if spec.MaxWorkAttempts != nil {
 		c.MaxWorkAttempts = *spec.MaxWorkAttempts

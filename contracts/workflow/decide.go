@@ -111,6 +111,9 @@ func (d *Decision) block(attempt string, reason Reason) {
 // offer makes the next attempt and offers it to the revision's node.
 func (d *Decision) offer(s State, f Facts, purpose Purpose, number int, base string) {
 	a := &Attempt{ExecutionID: f.Fresh.ExecutionID, Purpose: purpose, Number: number, Phase: AttemptOffered, BaseCommit: base}
+	if f.bound() != nil {
+		a.Dispatch = DispatchUndecided
+	}
 	d.Step.Active = a
 	d.Step.Phase = PhaseOffered
 	if purpose == PurposeVerify {

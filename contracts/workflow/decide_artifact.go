@@ -29,7 +29,7 @@ func strictLater(c *Contract) string {
 // artifactCompleted makes the attempt's last upload the candidate and offers its verification. What was
 // not uploaded, has no canonical form or fails a declared criterion ends the attempt for what it is. It
 // refuses only an event that speaks of other bytes than the ones the server holds.
-func (d *Decision) artifactCompleted(s State, f Facts) *contracts.Error {
+func (d *Decision) artifactCompleted(s State, f Facts, settled *DispatchRecord) *contracts.Error {
 	e, up := f.Event, f.Upload
 	switch {
 	case !f.ContractIntact:
@@ -46,6 +46,9 @@ func (d *Decision) artifactCompleted(s State, f Facts) *contracts.Error {
 		return nil
 	case !attested(s, e):
 		d.fail(ReasonEvidenceMissing)
+		return nil
+	case settled != nil && !settled.Stands():
+		d.failDispatch(settled)
 		return nil
 	case *e.ArtifactHash != up.ContentHash:
 		return contracts.Invalid("$.artifact_hash", "is not the hash of what was uploaded last")

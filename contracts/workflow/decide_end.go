@@ -14,6 +14,7 @@ func decideCancel(s State, c Command, f Facts) Decision {
 		return refuse(contracts.CodeVersionConflict, "the task has version %d", f.TaskVersion)
 	}
 	d := newStep(s, f)
+	d.settle(f, s.Active, nil)
 	id := s.Active.ExecutionID
 	d.end(AttemptCancelled, OutcomeCancelled, ReasonCancelled)
 	d.Step.Phase = PhaseCancelled
@@ -73,6 +74,7 @@ func decideSettle(s State, c Command, f Facts) Decision {
 func expire(s State, f Facts, actor string) Decision {
 	reason := s.Active.ExpiryReason()
 	d := newStep(s, f)
+	d.settle(f, s.Active, nil)
 	id := s.Active.ExecutionID
 	d.end(AttemptInterrupted, OutcomeInterrupted, reason)
 	d.entry(EntryInterrupted, id, map[string]any{"reason": string(reason), "noticed_by": actor})
@@ -84,6 +86,7 @@ func expire(s State, f Facts, actor string) Decision {
 // taken back; a claimed attempt is interrupted.
 func block(s State, f Facts, reason Reason, actor string) Decision {
 	d := newStep(s, f)
+	d.settle(f, s.Active, nil)
 	id := s.Active.ExecutionID
 	if s.Active.Claimed() {
 		d.end(AttemptInterrupted, OutcomeInterrupted, reason)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"countersign/contracts"
+	"countersign/contracts/capability"
 	"countersign/contracts/completion"
 )
 
@@ -33,6 +34,9 @@ func decideEvent(s State, c Command, f Facts) Decision {
 	if refusal := a.Refuses(e); refusal != nil {
 		return Decision{Refusal: refusal}
 	}
+	if refusal := e.checkDispatch(f.bound() != nil); refusal != nil {
+		return Decision{Refusal: refusal}
+	}
 	if refusal := e.checkMode(s.ArtifactMode()); refusal != nil {
 		return Decision{Refusal: refusal}
 	}
@@ -56,6 +60,13 @@ func decideEvent(s State, c Command, f Facts) Decision {
 func violated(s State, f Facts, p Payload) Decision {
 	d := newStep(s, f)
 	d.Payload, d.EventRecorded = p, true
+	end := *f.Event
+	if end.Live != nil {
+		seen := *end.Live
+		seen.OutputValidation = capability.OutputFailed // whatever the node found
+		end.Live = &seen
+	}
+	d.settle(f, f.Subject, &end)
 	id := d.Step.Active.ExecutionID
 	d.end(AttemptFailed, OutcomeViolation, ReasonContractViolation)
 	d.entry(EntryFailed, id, map[string]any{"reason": string(ReasonContractViolation), "path": p.Violation.Path, "said": p.Violation.Detail})
@@ -117,6 +128,12 @@ func (a *Attempt) checkSequence(sequence int) *contracts.Error {
 
 // checkState holds events to their order; a failure may come at any time after the claim.
 func (a *Attempt) checkState(state EventState) *contracts.Error {
+	if refusal := a.checkDispatchState(state); refusal != nil {
+		return refusal
+	}
+	if a.reportsAgain(state) {
+		return nil
+	}
 	var after AttemptPhase
 	switch state {
 	case EventPreparing:
@@ -143,13 +160,19 @@ func advance(s State, f Facts, p Payload) Decision {
 	d.Step.Active = &a
 	d.Payload, d.EventRecorded = p, true
 	after := AttemptCompleted
+	var judged *DispatchRecord
 	switch e.State {
 	case EventPreparing:
 		a.Phase, after = AttemptPreparing, AttemptPreparing
 		if a.Purpose == PurposeWork {
 			d.Step.Phase = PhasePreparing
 		}
-		d.entry(EntryPreparing, a.ExecutionID, nil)
+		judged = d.judgeReport(f, &a)
+		d.entry(EntryPreparing, a.ExecutionID, withCodes(map[string]any{}, judged))
+		if judged != nil && a.Dispatch != DispatchAttempt && a.Dispatch != DispatchWait {
+			d.failDispatch(judged)
+			after = d.Step.Ended.Phase
+		}
 	case EventRunning:
 		a.Phase, after = AttemptRunning, AttemptRunning
 		a.ProviderSessionID = *e.ProviderSessionID
@@ -158,21 +181,25 @@ func advance(s State, f Facts, p Payload) Decision {
 		}
 		d.entry(EntryRunning, a.ExecutionID, map[string]any{"provider_session_id": a.ProviderSessionID})
 	case EventCompleted:
+		judged = d.settle(f, f.Subject, e)
 		if a.Purpose == PurposeWork && s.ArtifactMode() {
-			if refusal := d.artifactCompleted(s, f); refusal != nil {
+			if refusal := d.artifactCompleted(s, f, judged); refusal != nil {
 				return Decision{Refusal: refusal}
 			}
 		} else if a.Purpose == PurposeWork {
-			d.workCompleted(s, f)
-		} else if refusal := d.verifyCompleted(s, f); refusal != nil {
+			d.workCompleted(s, f, judged)
+		} else if refusal := d.verifyCompleted(s, f, judged); refusal != nil {
 			return Decision{Refusal: refusal}
 		}
 		after = d.Step.Ended.Phase
 	case EventFailed, EventInterrupted:
+		judged = d.settle(f, f.Subject, e)
 		d.nodeGaveUp(f)
 		after = d.Step.Ended.Phase
 	}
-	d.Step.Answer.Event = &EventAnswer{Sequence: e.Sequence, Phase: after, WorkflowPhase: d.Step.Phase, Reason: d.Step.Reason}
+	d.Step.Answer.Event = &EventAnswer{
+		Sequence: e.Sequence, Phase: after, WorkflowPhase: d.Step.Phase, Reason: d.Step.Reason, Decision: decided(judged),
+	}
 	return *d
 }
 
@@ -237,10 +264,15 @@ func (d *Decision) result(e *Event, outcome Outcome) {
 	d.entry(EntryCompleted, id, said)
 }
 
-// workCompleted makes the result the candidate and offers its verification, in one step.
-func (d *Decision) workCompleted(s State, f Facts) {
-	if !attested(s, f.Event) {
+// workCompleted makes the result the candidate and offers its verification, in one step. A result that
+// the settled dispatch does not let count is none.
+func (d *Decision) workCompleted(s State, f Facts, settled *DispatchRecord) {
+	switch {
+	case !attested(s, f.Event):
 		d.fail(ReasonEvidenceMissing)
+		return
+	case settled != nil && !settled.Stands():
+		d.failDispatch(settled)
 		return
 	}
 	worker := d.Step.Active

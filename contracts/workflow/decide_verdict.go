@@ -6,8 +6,9 @@ import "countersign/contracts"
 
 // verifyCompleted judges the verifier's terminal event. Only a valid verdict can accept a candidate
 // or ask for changes; anything less blocks for what it is. It refuses only when the frozen contract
-// no longer has its digest, for then nothing may be signed for.
-func (d *Decision) verifyCompleted(s State, f Facts) *contracts.Error {
+// no longer has its digest, for then nothing may be signed for. A verdict of a session that is not
+// provably independent, where the capability contract asks for that, judges nothing either way.
+func (d *Decision) verifyCompleted(s State, f Facts, settled *DispatchRecord) *contracts.Error {
 	e := f.Event
 	verifier := d.Step.Active.ExecutionID
 	switch {
@@ -15,6 +16,9 @@ func (d *Decision) verifyCompleted(s State, f Facts) *contracts.Error {
 		return contracts.Refuse(contracts.CodeInternal, "the stored contract does not have its digest")
 	case !attested(s, e):
 		d.fail(ReasonEvidenceMissing)
+		return nil
+	case settled != nil && !settled.Stands():
+		d.failDispatch(settled)
 		return nil
 	case e.Verdict == nil:
 		d.fail(ReasonVerdictMissing)
@@ -39,6 +43,10 @@ func (d *Decision) verifyCompleted(s State, f Facts) *contracts.Error {
 	d.entry(EntryVerdict, verifier, map[string]any{"outcome": CriterionFail, "failed_criteria": failed})
 	if s.WorkAttempts >= s.MaxWorkAttempts {
 		d.block(verifier, ReasonWorkBudgetExhausted)
+		return nil
+	}
+	if refused := d.offerable(f); refused != nil {
+		d.blockDispatch(verifier, refused)
 		return nil
 	}
 	d.entry(EntryChangesRequested, verifier, map[string]any{"failed_criteria": failed})

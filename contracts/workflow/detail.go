@@ -21,6 +21,8 @@ type Detail struct {
 	ActiveAttempt   *AttemptView   `json:"active_attempt"`
 	Attempts        []AttemptView  `json:"attempts"`
 	Reason          *Reason        `json:"reason"`
+	// WorkerDispatch is the last decision on a worker's dispatch, where the capability contract binds it.
+	WorkerDispatch *DispatchSummary `json:"worker_dispatch,omitzero"`
 	// Refusal is the worker's typed refusal, when that is why the revision is blocked: its question,
 	// dependency or proposed split.
 	Refusal   jsontext.Value      `json:"refusal,omitzero"`
@@ -58,6 +60,8 @@ type AttemptView struct {
 	Outcome       *Outcome   `json:"outcome"`
 	Reason        *Reason    `json:"reason"`
 	NodeStoppedAt *time.Time `json:"node_stopped_at"`
+	// WorkerDispatch is the last decision on the attempt's dispatch, where the capability contract binds it.
+	WorkerDispatch *DispatchRecord `json:"worker_dispatch,omitzero"`
 }
 
 // CriterionFeedback is what the last verdict said of one criterion.
@@ -93,6 +97,8 @@ type Projection struct {
 	CandidateCommit *string `json:"candidate_commit"`
 	CandidateHash   *string `json:"candidate_hash,omitzero"`
 	Reason          *Reason `json:"reason"`
+	// WorkerDispatch is what Detail.WorkerDispatch is.
+	WorkerDispatch *DispatchSummary `json:"worker_dispatch,omitzero"`
 	// Refusal is what Detail.Refusal is.
 	Refusal        jsontext.Value `json:"refusal,omitzero"`
 	Profile        ProfileRef     `json:"profile"`

@@ -2,7 +2,11 @@
 
 package workflow
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"countersign/contracts/capability"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // EventState is the word a node gives for where its attempt stands.
 type EventState string
@@ -50,6 +54,12 @@ type Event struct {
 	Refusal        jsontext.Value `json:"refusal,omitzero"`
 	Verdict        *Verdict       `json:"verdict,omitzero"`
 	Reason         *string        `json:"reason,omitzero" validate:"omitempty,notblank,max=2000,text"`
+	// Of a dispatch that the capability contract binds: the report when preparing, the looks at the state
+	// before and after the call, and what was seen of it.
+	CapabilityReport *capability.Report `json:"capability_report,omitzero"`
+	PreObservation   *StateObservation  `json:"pre_observation,omitzero"`
+	PostObservation  *ChangeObservation `json:"post_observation,omitzero"`
+	Live             *LiveFacts         `json:"live,omitzero"`
 }
 
 // EventAnswer is the answer to a recorded event.
@@ -59,6 +69,8 @@ type EventAnswer struct {
 	Phase         AttemptPhase `json:"phase"`
 	WorkflowPhase Phase        `json:"workflow_phase"`
 	Reason        Reason       `json:"reason,omitzero"`
+	// Decision is what the server decided on the worker's dispatch, where the capability contract binds it.
+	Decision *DispatchDecision `json:"decision,omitzero"`
 }
 
 // Verdict is a verifier's judgement of one candidate. Its ids tie it to exactly one attempt.

@@ -5,6 +5,8 @@ package workflow
 import (
 	"time"
 
+	"countersign/contracts/capability"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -28,6 +30,8 @@ type InboxItem struct {
 	Title      string    `json:"title"`
 	WorkflowID string    `json:"workflow_id,omitzero"`
 	Reason     string    `json:"reason"`
+	// ReasonCodes are those of the last decision on a worker's dispatch, where that is the reason.
+	ReasonCodes []capability.ReasonCode `json:"reason_codes,omitzero"`
 	// Refusal is the worker's refusal with its question, dependency or split.
 	Refusal jsontext.Value `json:"refusal,omitzero"`
 	Since   time.Time      `json:"since"`
@@ -63,11 +67,18 @@ var nextActions = map[Reason]string{
 	ReasonVerdictInvalid:             "Update the node or the verifier's profile: its verdict fits no criterion list. Then dispatch a new revision.",
 	ReasonNodeRevoked:                "Enroll or choose another node and dispatch a new revision.",
 	ReasonAuthorityRevoked:           "Give the node its token, project or account back, or choose another, and dispatch a new revision.",
+	ReasonWorkerDispatch:             "Read the reason codes with workflow get, mend what they name, and dispatch a new revision.",
 	ReasonOrchestrationLost:          "See who terminated the workflow in Temporal, then dispatch a new revision.",
 }
 
-// NextAction is the one thing to do about a revision that is blocked for a reason.
-func NextAction(reason Reason) string {
+// NextAction is the one thing to do about a revision that is blocked for a reason; codes are those of
+// worker-dispatch/v1, where that is the reason.
+func NextAction(reason Reason, codes ...capability.ReasonCode) string {
+	if len(codes) > 0 {
+		if e, known := capability.Explain(codes[0]); known {
+			return e.Remedy
+		}
+	}
 	if action, known := nextActions[reason]; known {
 		return action
 	}

@@ -22,6 +22,11 @@ type world struct {
 	attempts map[string]*workflow.Attempt // every attempt ever, as its row would be
 	contract workflow.Contract
 	sessions map[string]bool
+	// Of a contract with a worker_dispatch: the recorded events of every attempt, what dresses the next
+	// one up, and what must be true of a step besides.
+	reported map[string][]workflow.ReportedEvent
+	dress    func(*rapid.T, *workflow.Attempt, *workflow.Event)
+	holds    func(require.TestingT, workflow.State, workflow.Decision)
 }
 
 func newWorld(budget int) *world {
@@ -40,7 +45,7 @@ func newWorld(budget int) *world {
 }
 
 // do decides a command as Commit does and applies what comes of it.
-func (w *world) do(t *rapid.T, c workflow.Command, e *workflow.Event) workflow.Decision {
+func (w *world) do(t require.TestingT, c workflow.Command, e *workflow.Event) workflow.Decision {
 	w.fresh++
 	f := workflow.Facts{
 		Now: w.now, Event: e, Contract: &w.contract, ContractIntact: true, Lease: 90 * time.Second, Deadline: 15 * time.Minute,
@@ -57,12 +62,21 @@ func (w *world) do(t *rapid.T, c workflow.Command, e *workflow.Event) workflow.D
 		f.SessionSeen = w.sessions[*e.ProviderSessionID]
 	}
 	before := w.state
+	if before.Active != nil {
+		f.Reported = w.reported[before.Active.ExecutionID]
+	}
 	d := workflow.Decide(w.state, c, f)
 	require.False(t, d.Refusal != nil && d.Step != nil)
 	if d.Step == nil {
 		return d
 	}
 	w.check(t, before, d)
+	if w.holds != nil {
+		w.holds(t, before, d)
+	}
+	if d.EventRecorded && w.reported != nil {
+		w.reported[c.ExecutionID] = append(w.reported[c.ExecutionID], workflow.ReportedEvent{Event: *e, At: w.now})
+	}
 	w.state = workflow.Apply(w.state, *d.Step)
 	if ended := d.Step.Ended; ended != nil {
 		a := w.attempts[ended.ExecutionID]
@@ -80,7 +94,7 @@ func (w *world) do(t *rapid.T, c workflow.Command, e *workflow.Event) workflow.D
 }
 
 // check holds a step to what must be true of every step.
-func (w *world) check(t *rapid.T, before workflow.State, d workflow.Decision) {
+func (w *world) check(t require.TestingT, before workflow.State, d workflow.Decision) {
 	step := d.Step
 	require.NotEmpty(t, step.Kinds)
 	require.Len(t, d.Entries, len(step.Kinds))
@@ -117,6 +131,17 @@ func TestTheMachineKeepsItsInvariants(t *testing.T) {
 
 func walk(t *rapid.T, accepted, corrected *int) {
 	w := newWorld(rapid.IntRange(1, 2).Draw(t, "budget"))
+	w.walk(t)
+	if w.state.Phase == workflow.PhaseAccepted {
+		*accepted++
+	}
+	if w.state.WorkAttempts == 2 {
+		*corrected++
+	}
+}
+
+// walk gives the world random commands.
+func (w *world) walk(t *rapid.T) {
 	for range rapid.IntRange(20, 150).Draw(t, "steps") {
 		w.now = w.now.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 1, 1, 2, 5}).Draw(t, "seconds")) * time.Second)
 		if rapid.IntRange(0, 49).Draw(t, "late") == 0 {
@@ -156,12 +181,6 @@ func walk(t *rapid.T, accepted, corrected *int) {
 				w.do(t, workflow.Command{Kind: workflow.CommandBlock, ExecutionID: id, Reason: workflow.ReasonNodeRevoked}, nil)
 			}
 		}
-	}
-	if w.state.Phase == workflow.PhaseAccepted {
-		*accepted++
-	}
-	if w.state.WorkAttempts == 2 {
-		*corrected++
 	}
 }
 
@@ -204,6 +223,9 @@ func (w *world) event(t *rapid.T, id string) {
 				},
 			}
 		}
+	}
+	if w.dress != nil {
+		w.dress(t, a, e)
 	}
 	before, last := w.state, a.LastEvent
 	d := w.do(t, workflow.Command{Kind: workflow.CommandEvent, ExecutionID: id, Sequence: e.Sequence}, e)

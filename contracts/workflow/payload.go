@@ -8,14 +8,18 @@ import (
 	"countersign/contracts/completion"
 )
 
-// DecodeEvent reads the body of an event. Its payloads are left as they are, to their own contract.
+// DecodeEvent reads the body of an event. Its payloads and its capability
+// report are left to their own contracts.
 func DecodeEvent(data []byte) (Event, error) {
 	var e Event
-	parts, err := canonjson.DecodeAround(data, &e, "completion", "refusal")
+	parts, err := canonjson.DecodeAround(data, &e, "completion", "refusal", "capability_report")
 	if err != nil {
 		return e, err
 	}
 	e.Completion, e.Refusal = parts["completion"], parts["refusal"]
+	if err := e.readReport(parts["capability_report"]); err != nil {
+		return e, err
+	}
 	return e, Validate(&e)
 }
 

@@ -93,6 +93,8 @@ const (
 	ReasonAuthorityRevoked    Reason = "authority_revoked"
 	ReasonNodeRevoked         Reason = "node_revoked"
 	ReasonOrchestrationLost   Reason = "orchestration_lost"
+	// ReasonWorkerDispatch has the reason codes of worker-dispatch/v1 beside it.
+	ReasonWorkerDispatch Reason = "worker_dispatch"
 	// The refusals of a worker, by kind.
 	ReasonRefusedAwaitingOperator    Reason = "refused_awaiting_operator"
 	ReasonRefusedUnderspecified      Reason = "refused_underspecified"

@@ -39,6 +39,8 @@ type Spec struct {
 	DocumentRefs []string `json:"document_refs,omitzero" validate:"max=32,unique,dive,max=1024,text,relpath"`
 	// MaxWorkAttempts is how many work attempts the revision may use, 1 or 2; absent means 2.
 	MaxWorkAttempts *int `json:"max_work_attempts,omitzero" validate:"omitempty,min=1,max=2"`
+	// WorkerDispatch, when given, binds every attempt to the worker dispatch capability contract.
+	WorkerDispatch *WorkerDispatch `json:"worker_dispatch,omitzero"`
 }
 
 // Criterion is one thing the verifier must judge, by the method given.

@@ -52,6 +52,8 @@ type Attempt struct {
 	ClaimedAt      time.Time `json:"claimed_at,omitzero"`
 	LeaseExpiresAt time.Time `json:"lease_expires_at,omitzero"`
 	DeadlineAt     time.Time `json:"deadline_at,omitzero"`
+	// Dispatch is where the worker's dispatch stands.
+	Dispatch DispatchState `json:"dispatch,omitzero"`
 	// LastEvent is the last event sequence recorded.
 	LastEvent int `json:"last_event,omitzero"`
 	// Reason is why an ended attempt ended without a result.

@@ -79,6 +79,8 @@ type Decision struct {
 	Feedback []CriterionFeedback
 	// Accepted is the all-pass verdict that a receipt is written for.
 	Accepted *Verdict
+	// Judged are the decisions on a worker's dispatch that the step came to, in order.
+	Judged []Judgement
 }
 
 // EntryBody is what one history entry says beyond its kind.

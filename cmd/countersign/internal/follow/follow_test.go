@@ -13,6 +13,7 @@ import (
 	"countersign/api/client"
 	"countersign/cmd/countersign/internal/term"
 	"countersign/contracts"
+	"countersign/contracts/capability"
 	"countersign/contracts/workflow"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -145,4 +146,38 @@ func TestSituation(t *testing.T) {
 	} {
 		require.Equal(t, want, Situation(&workflow.Detail{ActiveAttempt: a}))
 	}
+}
+
+func TestDispatches(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, Dispatches(&workflow.Detail{Attempts: []workflow.AttemptView{{}}}))
+	record := func(action capability.Action, change func(*workflow.DispatchRecord)) workflow.AttemptView {
+		r := &workflow.DispatchRecord{Result: capability.Result{Action: action, IndependenceGate: capability.GateOpen, ClaimsDenied: capability.Claims()}}
+		r.Outcome.ExecutionMode = capability.ModeInline
+		if change != nil {
+			change(r)
+		}
+		return workflow.AttemptView{Purpose: workflow.PurposeWork, Number: 1, WorkerDispatch: r}
+	}
+	for _, a := range []workflow.AttemptView{
+		record("attempt_dispatch", nil), record("wait", nil), record("fallback", nil), record("block", nil), record("settle", nil), record("new\x1b", nil),
+		record("settle", func(r *workflow.DispatchRecord) { r.Outcome.Status = new(capability.StatusFailed) }),
+	} {
+		lines := Dispatches(&workflow.Detail{Attempts: []workflow.AttemptView{a}})
+		require.Len(t, lines, 1)
+		require.NotContains(t, lines[0], "independen", "what did not settle well says nothing of it")
+		require.NotContains(t, lines[0], "\x1b")
+	}
+	open := record("settle", func(r *workflow.DispatchRecord) {
+		r.ResultPromotable, r.ClaimsDenied = true, []capability.Claim{"independent", "\x1b"}
+		r.Outcome.ReasonCodes = []capability.ReasonCode{"isolation_degraded_inherited", "of_tomorrow\x1b"}
+	})
+	require.Equal(t, []string{
+		`work 1: its worker was called; independence gate open; not to be claimed: independent, \u001b`,
+		"the next attempt was not offered",
+		"  isolation_degraded_inherited: An isolated worker was preferred, and this one is not provably isolated. Use the result without claiming independence, or repeat the work with an isolated worker.",
+		`  of_tomorrow\u001b`,
+	}, Dispatches(&workflow.Detail{
+		Attempts: []workflow.AttemptView{open}, WorkerDispatch: &workflow.DispatchSummary{Stage: workflow.StageOffer, ReasonCodes: open.WorkerDispatch.Outcome.ReasonCodes},
+	}))
 }

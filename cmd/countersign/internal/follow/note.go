@@ -24,10 +24,12 @@ type noted struct {
 	ArtifactHash    string   `json:"artifact_hash"`
 	CandidateHash   string   `json:"candidate_hash"`
 	// Criteria are what a rejected artifact was found to be.
-	Criteria  []artifact.Result `json:"criteria"`
-	Warning   string            `json:"warning"`
-	ReceiptID string            `json:"receipt_id"`
-	By        string            `json:"by"`
+	Criteria    []artifact.Result `json:"criteria"`
+	Warning     string            `json:"warning"`
+	ReceiptID   string            `json:"receipt_id"`
+	By          string            `json:"by"`
+	Action      string            `json:"action"`
+	ReasonCodes []string          `json:"reason_codes"`
 }
 
 // note passes over data it does not understand: a server may be newer than its reader.
@@ -43,7 +45,9 @@ func note(e workflow.HistoryEntry) string {
 		}
 	}
 	add("", n.Outcome)
+	add("", n.Action)
 	add("", n.Reason)
+	add("", strings.Join(n.ReasonCodes, " "))
 	add("failed: ", strings.Join(n.FailedCriteria, ", "))
 	add("said: ", n.Said)
 	add("commit ", abbreviated(n.ResultCommit))

@@ -1,0 +1,92 @@
+// Decisions on worker dispatches in the database: they stay, and damage to them shows.
+
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"countersign/contracts/capability"
+	"countersign/contracts/workflow"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newBoundDriver plays a revision whose contract binds its worker, to the report that nothing speaks for.
+func newBoundDriver(t *testing.T) *driver {
+	t.Helper()
+	d := newDriver(t, lease, deadline)
+	again, err := d.Store.Commit(t.Context(), d.id, d.state.Sequence+1, workflow.Command{Kind: workflow.CommandCancel, Actor: "owner"})
+	require.NoError(t, err)
+	require.NotNil(t, again.Step)
+	spec := d.Spec(d.AddTask(t))
+	spec.WorkerDispatch = &workflow.WorkerDispatch{
+		Contract: capability.Version,
+		Request: workflow.WorkerRequest{
+			WorkerDispatchAuthorization: capability.Authorized, ProviderTrustDomain: capability.DomainHostNative, MutationScope: capability.MutationForbidden,
+		},
+		AuthorizationReceipts: []workflow.AuthorizationReceipt{{Authorization: "worker_dispatch_authorization", Ref: "r", Basis: "b"}},
+	}
+	made, err := d.Dispatch(t, spec, lease, deadline)
+	require.NoError(t, err)
+	d.id = made.WorkflowID
+	d.reload()
+	d.claim()
+	d.same()
+	require.Equal(t, workflow.ReasonWorkerDispatch, d.event(workflow.Event{State: workflow.EventPreparing}).Step.Reason)
+	d.same()
+	return d
+}
+
+func TestFsckEvaluatesDecisionsAgain(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]string{
+		"":            `SELECT 1`,
+		"the action":  `UPDATE dispatch_decisions SET action = 'block'`,
+		"the codes":   `UPDATE dispatch_decisions SET reason_codes = '{}'`,
+		"the gate":    `UPDATE dispatch_decisions SET independence_gate = 'closed', result_promotable = true`,
+		"the attempt": `UPDATE dispatch_decisions SET stage = 'settle'`,
+		"the record": `WITH other AS (INSERT INTO payloads (sha256, body)
+				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), 'unproven', 'missing')::bytea AS b
+					FROM payloads JOIN dispatch_decisions ON record_sha256 = sha256) x RETURNING sha256)
+			UPDATE dispatch_decisions SET record_sha256 = (SELECT sha256 FROM other)`,
+		"the input": `WITH other AS (INSERT INTO payloads (sha256, body)
+				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), 'host-native', 'external')::bytea AS b
+					FROM payloads JOIN dispatch_decisions ON input_sha256 = sha256) x RETURNING sha256)
+			UPDATE dispatch_decisions SET input_sha256 = (SELECT sha256 FROM other)`,
+		"a table": `WITH other AS (INSERT INTO payloads (sha256, body) VALUES (encode(sha256('[]'), 'hex'), '[]') RETURNING sha256)
+			UPDATE dispatch_decisions SET input_sha256 = (SELECT sha256 FROM other)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newBoundDriver(t)
+			_, err := d.Pool.Exec(t.Context(), `ALTER TABLE dispatch_decisions DISABLE TRIGGER dispatch_decisions_stay`)
+			require.NoError(t, err)
+			_, err = d.Pool.Exec(t.Context(), damage)
+			require.NoError(t, err)
+			findings, err := d.Store.Fsck(t.Context())
+			require.NoError(t, err)
+			if name == "" {
+				require.Empty(t, findings)
+				return
+			}
+			require.Len(t, findings, 1)
+			require.Equal(t, "dispatch_decision_follows", findings[0].Rule)
+		})
+	}
+}
+
+func TestDecisionsStay(t *testing.T) {
+	t.Parallel()
+	d := newBoundDriver(t)
+	_, err := d.Pool.Exec(t.Context(), `UPDATE dispatch_decisions SET action = 'block'`)
+	require.ErrorContains(t, err, "never changed")
+	require.NoError(t, d.Store.SweepPayloads(t.Context(), -time.Hour, 1000), "what a decision names is not swept")
+	var inputs int
+	require.NoError(t, d.Pool.QueryRow(t.Context(), `SELECT count(*) FROM dispatch_decisions d JOIN payloads i ON i.sha256 = d.input_sha256
+		JOIN payloads r ON r.sha256 = d.record_sha256`).Scan(&inputs))
+	require.Equal(t, 1, inputs)
+	findings, err := d.Store.Fsck(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, findings)
+}
