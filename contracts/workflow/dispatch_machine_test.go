@@ -337,6 +337,17 @@ func TestCapacityIsWaitedForInBounds(t *testing.T) {
 	}
 }
 
+// TestNothingIsDecidedByAnotherContract than the frozen one.
+func TestNothingIsDecidedByAnotherContract(t *testing.T) {
+	t.Parallel()
+	inOrder(t, dispatchFor(far), func(p *play) {
+		p.claim()
+		p.tampered = true
+		require.Equal(t, contracts.CodeInternal, p.send(workflow.EventPreparing, nil).Refusal.Code)
+		require.Equal(t, workflow.AttemptClaimed, p.state.Active.Phase)
+	})
+}
+
 // TestAnEndWhileWaiting: the deadline ends the waiting, a lost lease only the attempt.
 func TestAnEndWhileWaiting(t *testing.T) {
 	t.Parallel()
