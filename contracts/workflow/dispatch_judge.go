@@ -33,8 +33,10 @@ func (w *WorkerDispatch) Judge(stage DispatchStage, in capability.Input) (r capa
 			"A model tier is needed, the session cannot choose one, and the dispatch does not allow to inherit the session's.")
 	}
 	if r.Action == capability.ActionAttempt || r.Action == capability.ActionWait || r.Action == capability.ActionSettle {
+		given := authorizations(&in.Request)
 		for _, receipt := range w.AuthorizationReceipts {
-			if !slices.Contains(r.Outcome.AuthorizationReceipts, receipt.Ref) {
+			a, known := given[receipt.Authorization]
+			if known && *a == capability.Authorized && !slices.Contains(r.Outcome.AuthorizationReceipts, receipt.Ref) {
 				r.Outcome.AuthorizationReceipts = append(r.Outcome.AuthorizationReceipts, receipt.Ref)
 			}
 		}

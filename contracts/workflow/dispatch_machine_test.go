@@ -406,6 +406,22 @@ func TestAModelThatCannotBeChosen(t *testing.T) {
 	})
 }
 
+// TestTheOutcomeNamesTheReceiptsUsed, each once, and no other.
+func TestTheOutcomeNamesTheReceiptsUsed(t *testing.T) {
+	t.Parallel()
+	d := dispatchFor(far)
+	d.Request.DataEgressAuthorization, d.Request.RestrictedReadAuthorization = capability.Authorized, capability.AuthorizationNotNeeded
+	for _, r := range [][2]string{{"data_egress_authorization", "egress"}, {"data_egress_authorization", "r"}, {"restricted_read_authorization", "unused"}} {
+		d.AuthorizationReceipts = append(d.AuthorizationReceipts, workflow.AuthorizationReceipt{Authorization: r[0], Ref: r[1], Basis: "b"})
+	}
+	inOrder(t, d, func(p *play) {
+		p.claim()
+		require.Equal(t, []string{"scope", "r", "egress"}, p.send(workflow.EventPreparing, nil).Judged[0].Record.Outcome.AuthorizationReceipts)
+		p.send(workflow.EventRunning, nil)
+		require.Equal(t, []string{"scope", "r", "egress"}, p.send(workflow.EventCompleted, nil).Judged[0].Record.Outcome.AuthorizationReceipts)
+	})
+}
+
 // TestADerivedRequestIsStricter: a verifier changes nothing and is isolated, whatever the worker may.
 func TestADerivedRequestIsStricter(t *testing.T) {
 	t.Parallel()
