@@ -180,6 +180,10 @@ func observation(scope capability.MutationScope, before *StateObservation, after
 		o.ObservedSurfaces = append(o.ObservedSurfaces, wholeState)
 	}
 	for _, c := range after.ChangedSurfaces {
+		if c.RunOwned != nil {
+			// Nobody else works in an attempt's own place, and whatever differs there becomes its result.
+			c.RunOwned = new(true)
+		}
 		o.ChangedSurfaces = append(o.ChangedSurfaces, capability.Change(c))
 	}
 	return o
