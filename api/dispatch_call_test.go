@@ -97,6 +97,9 @@ func TestResultsThatDoNotStand(t *testing.T) {
 		}, []capability.ReasonCode{"worker_mutation_scope_violated"}},
 		"another effect": {nil, func(e *workflow.Event) { e.PostObservation.ChangedSurfaces[0].Surface = "repo:greeting.txt:delete" },
 			[]capability.ReasonCode{"worker_mutation_scope_violated"}},
+		"somebody else's, it says": {nil, func(e *workflow.Event) {
+			e.PostObservation.ChangedSurfaces = append(e.PostObservation.ChangedSurfaces, workflow.SurfaceChange{Surface: "repo:go.mod:write", RunOwned: ptr(false)})
+		}, []capability.ReasonCode{"worker_mutation_scope_violated"}},
 		"nobody knows who": {nil, func(e *workflow.Event) {
 			e.PostObservation.ChangedSurfaces[0] = workflow.SurfaceChange{Surface: "repo:go.mod:write"}
 		}, []capability.ReasonCode{"worker_mutation_unproven"}},

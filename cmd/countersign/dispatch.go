@@ -29,7 +29,8 @@ A spec that a synthetic node can do:
   }
 
 With profiles {"agent_id", "version", "account_id", "allow_workspace_writes", "sources": [{"ref", "source_id",
-"commit_sha"}]} instead it is a dispatch by catalog.
+"commit_sha"}]} instead it is a dispatch by catalog. With a "worker_dispatch" the worker dispatch capability contract
+binds every attempt, see docs/capability.md.
 
 Examples:
 

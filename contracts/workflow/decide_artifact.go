@@ -33,7 +33,7 @@ func (d *Decision) artifactCompleted(s State, f Facts, settled *DispatchRecord) 
 	e, up := f.Event, f.Upload
 	switch {
 	case !f.ContractIntact:
-		return contracts.Refuse(contracts.CodeInternal, "the stored contract does not have its digest")
+		return tampered()
 	case up == nil:
 		spec, err := f.Contract.Task.Declaration()
 		if err != nil {

@@ -37,6 +37,9 @@ func decideEvent(s State, c Command, f Facts) Decision {
 	if refusal := e.checkDispatch(f.bound() != nil); refusal != nil {
 		return Decision{Refusal: refusal}
 	}
+	if f.bound() != nil && !f.ContractIntact {
+		return Decision{Refusal: tampered()}
+	}
 	if refusal := e.checkMode(s.ArtifactMode()); refusal != nil {
 		return Decision{Refusal: refusal}
 	}

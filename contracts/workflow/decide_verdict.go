@@ -13,7 +13,7 @@ func (d *Decision) verifyCompleted(s State, f Facts, settled *DispatchRecord) *c
 	verifier := d.Step.Active.ExecutionID
 	switch {
 	case !f.ContractIntact:
-		return contracts.Refuse(contracts.CodeInternal, "the stored contract does not have its digest")
+		return tampered()
 	case !attested(s, e):
 		d.fail(ReasonEvidenceMissing)
 		return nil
@@ -56,6 +56,11 @@ func (d *Decision) verifyCompleted(s State, f Facts, settled *DispatchRecord) *c
 	}
 	d.offer(s, f, PurposeWork, s.WorkAttempts+1, base)
 	return nil
+}
+
+// tampered refuses to decide by a contract that is not what was frozen.
+func tampered() *contracts.Error {
+	return contracts.Refuse(contracts.CodeInternal, "the stored contract does not have its digest")
 }
 
 func (d *Decision) accept(f Facts, verifier string) {

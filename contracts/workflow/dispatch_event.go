@@ -43,7 +43,7 @@ type ChangeObservation struct {
 }
 
 // SurfaceChange is one surface that differs; RunOwned says whether the run did it, null when nobody
-// knows.
+// knows. A false counts as true: nobody else works in an attempt's own place.
 type SurfaceChange struct {
 	Surface  string `json:"surface" validate:"required,max=1200,text"`
 	RunOwned *bool  `json:"run_owned"`

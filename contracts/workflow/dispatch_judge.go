@@ -33,8 +33,10 @@ func (w *WorkerDispatch) Judge(stage DispatchStage, in capability.Input) (r capa
 			"A model tier is needed, the session cannot choose one, and the dispatch does not allow to inherit the session's.")
 	}
 	if r.Action == capability.ActionAttempt || r.Action == capability.ActionWait || r.Action == capability.ActionSettle {
+		given := authorizations(&in.Request)
 		for _, receipt := range w.AuthorizationReceipts {
-			if !slices.Contains(r.Outcome.AuthorizationReceipts, receipt.Ref) {
+			a, known := given[receipt.Authorization]
+			if known && *a == capability.Authorized && !slices.Contains(r.Outcome.AuthorizationReceipts, receipt.Ref) {
 				r.Outcome.AuthorizationReceipts = append(r.Outcome.AuthorizationReceipts, receipt.Ref)
 			}
 		}
@@ -178,6 +180,10 @@ func observation(scope capability.MutationScope, before *StateObservation, after
 		o.ObservedSurfaces = append(o.ObservedSurfaces, wholeState)
 	}
 	for _, c := range after.ChangedSurfaces {
+		if c.RunOwned != nil {
+			// Nobody else works in an attempt's own place, and whatever differs there becomes its result.
+			c.RunOwned = new(true)
+		}
 		o.ChangedSurfaces = append(o.ChangedSurfaces, capability.Change(c))
 	}
 	return o

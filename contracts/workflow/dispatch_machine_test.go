@@ -337,6 +337,17 @@ func TestCapacityIsWaitedForInBounds(t *testing.T) {
 	}
 }
 
+// TestNothingIsDecidedByAnotherContract than the frozen one.
+func TestNothingIsDecidedByAnotherContract(t *testing.T) {
+	t.Parallel()
+	inOrder(t, dispatchFor(far), func(p *play) {
+		p.claim()
+		p.tampered = true
+		require.Equal(t, contracts.CodeInternal, p.send(workflow.EventPreparing, nil).Refusal.Code)
+		require.Equal(t, workflow.AttemptClaimed, p.state.Active.Phase)
+	})
+}
+
 // TestAnEndWhileWaiting: the deadline ends the waiting, a lost lease only the attempt.
 func TestAnEndWhileWaiting(t *testing.T) {
 	t.Parallel()
@@ -392,6 +403,22 @@ func TestAModelThatCannotBeChosen(t *testing.T) {
 		p.claim()
 		p.send(workflow.EventPreparing, func(e *workflow.Event) { unsupported(e); e.CapabilityReport.Capacity = capability.CapacityLimited })
 		require.Equal(t, workflow.ReasonWorkerDispatch, p.state.Reason)
+	})
+}
+
+// TestTheOutcomeNamesTheReceiptsUsed, each once, and no other.
+func TestTheOutcomeNamesTheReceiptsUsed(t *testing.T) {
+	t.Parallel()
+	d := dispatchFor(far)
+	d.Request.DataEgressAuthorization, d.Request.RestrictedReadAuthorization = capability.Authorized, capability.AuthorizationNotNeeded
+	for _, r := range [][2]string{{"data_egress_authorization", "egress"}, {"data_egress_authorization", "r"}, {"restricted_read_authorization", "unused"}} {
+		d.AuthorizationReceipts = append(d.AuthorizationReceipts, workflow.AuthorizationReceipt{Authorization: r[0], Ref: r[1], Basis: "b"})
+	}
+	inOrder(t, d, func(p *play) {
+		p.claim()
+		require.Equal(t, []string{"scope", "r", "egress"}, p.send(workflow.EventPreparing, nil).Judged[0].Record.Outcome.AuthorizationReceipts)
+		p.send(workflow.EventRunning, nil)
+		require.Equal(t, []string{"scope", "r", "egress"}, p.send(workflow.EventCompleted, nil).Judged[0].Record.Outcome.AuthorizationReceipts)
 	})
 }
 

@@ -156,13 +156,7 @@ func (w *WorkerDispatch) frozen() *WorkerDispatch {
 // reads as missing.
 func (w *WorkerDispatch) For(p Purpose) capability.Request {
 	r := capability.Request(w.Request)
-	for name, authorization := range map[string]*capability.Authorization{
-		"worker_dispatch_authorization":        &r.WorkerDispatchAuthorization,
-		"restricted_read_authorization":        &r.RestrictedReadAuthorization,
-		"data_egress_authorization":            &r.DataEgressAuthorization,
-		"credential_use_authorization":         &r.CredentialUseAuthorization,
-		"external_communication_authorization": &r.ExternalCommunicationAuthorization,
-	} {
+	for name, authorization := range authorizations(&r) {
 		if *authorization == capability.Authorized && !w.receipted(name) {
 			*authorization = capability.AuthorizationMissing
 		}
@@ -180,6 +174,17 @@ func (w *WorkerDispatch) Plan(p Purpose) *PlanDispatch {
 		return nil
 	}
 	return &PlanDispatch{Contract: w.Contract, Request: w.For(p), Packet: w.Packet, Policy: w.Policy}
+}
+
+// authorizations are the request's, by the names that receipts call them.
+func authorizations(r *capability.Request) map[string]*capability.Authorization {
+	return map[string]*capability.Authorization{
+		"worker_dispatch_authorization":        &r.WorkerDispatchAuthorization,
+		"restricted_read_authorization":        &r.RestrictedReadAuthorization,
+		"data_egress_authorization":            &r.DataEgressAuthorization,
+		"credential_use_authorization":         &r.CredentialUseAuthorization,
+		"external_communication_authorization": &r.ExternalCommunicationAuthorization,
+	}
 }
 
 func (w *WorkerDispatch) receipted(authorization string) bool {

@@ -22,6 +22,7 @@ type world struct {
 	attempts map[string]*workflow.Attempt // every attempt ever, as its row would be
 	contract workflow.Contract
 	sessions map[string]bool
+	tampered bool // the contract's bytes are not the frozen ones any more
 	// Of a contract with a worker_dispatch: the recorded events of every attempt, what dresses the next
 	// one up, and what must be true of a step besides.
 	reported map[string][]workflow.ReportedEvent
@@ -48,7 +49,7 @@ func newWorld(budget int) *world {
 func (w *world) do(t require.TestingT, c workflow.Command, e *workflow.Event) workflow.Decision {
 	w.fresh++
 	f := workflow.Facts{
-		Now: w.now, Event: e, Contract: &w.contract, ContractIntact: true, Lease: 90 * time.Second, Deadline: 15 * time.Minute,
+		Now: w.now, Event: e, Contract: &w.contract, ContractIntact: !w.tampered, Lease: 90 * time.Second, Deadline: 15 * time.Minute,
 		Fresh: workflow.Fresh{
 			LeaseID: fmt.Sprint("l", w.fresh), FencingToken: int64(w.fresh), SessionID: fmt.Sprint("s", w.fresh),
 			ExecutionID: fmt.Sprint("x", w.fresh), ReceiptID: fmt.Sprint("r", w.fresh),
