@@ -195,6 +195,7 @@ func TestGroundedReport(t *testing.T) {
 		"an artifact is no attachment": bundle(t, body, "1,234", "artifact", attached.ContentHash),
 		"nothing has that hash":        bundle(t, body, "1,234", "attachment", contentHash("else")),
 		"no such receipt":              bundle(t, body, "1,234", "receipt", "r1"),
+		"no text to PostgreSQL":        bundle(t, body, "1,234", "receipt", "r\x00"),
 		"another number":               bundle(t, "We moved 1,235 users.", "1,234", "attachment", attached.ContentHash),
 	} {
 		up := upload(bad)

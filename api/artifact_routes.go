@@ -55,8 +55,7 @@ func (a *API) uploadArtifact(c *call) (workflow.Upload, error) {
 	return up, nil
 }
 
-// judge leaves the canonical bytes of the upload in the spool, which it rewinds. The rejection says that
-// there are none.
+// judge leaves the canonical bytes of the upload in the spool. The rejection says that there are none.
 func (a *API) judge(c *call, projectID string, spec artifact.Spec, spool *os.File) (up workflow.Upload, rejection *artifact.Rejection, err error) {
 	canonical, err := artifact.Canonicalise(spec.Kind, c.upload, spool)
 	if errors.As(err, &rejection) {
@@ -73,11 +72,7 @@ func (a *API) judge(c *call, projectID string, spec artifact.Spec, spool *os.Fil
 	if up.Criteria, err = artifact.Evaluate(spec.Kind, spool, spec.Criteria, resolve); err != nil {
 		return up, nil, err
 	}
-	if err = failed(); err != nil {
-		return up, nil, err
-	}
-	_, err = spool.Seek(0, io.SeekStart)
-	return up, nil, err
+	return up, nil, failed()
 }
 
 // spool is a file for bytes on their way, which has no name and goes away when it is closed.
@@ -122,9 +117,6 @@ func (a *API) attachTo(c *call, record func(store.Blob) (workflow.LineageEntry, 
 	defer spool.Close()
 	hash := sha256.New()
 	size, err := io.Copy(io.MultiWriter(spool, hash), c.upload)
-	if err == nil {
-		_, err = spool.Seek(0, io.SeekStart)
-	}
 	if err != nil {
 		return workflow.LineageEntry{}, err
 	}

@@ -17,6 +17,9 @@ import (
 func (s *Store) Attach(ctx context.Context, user, projectID string, content Blob) (workflow.LineageEntry, error) {
 	var made workflow.LineageEntry
 	err := s.tx(ctx, func(tx pgx.Tx) error {
+		if err := putBlob(ctx, tx, content); err != nil {
+			return err
+		}
 		if err := lockProjectRole(ctx, tx, user, projectID, writers...); err != nil {
 			return err
 		}
@@ -31,6 +34,11 @@ func (s *Store) Attach(ctx context.Context, user, projectID string, content Blob
 func (s *Store) AttachFor(ctx context.Context, executionID string, held workflow.Fence, content Blob) (workflow.LineageEntry, error) {
 	var made workflow.LineageEntry
 	err := s.tx(ctx, func(tx pgx.Tx) error {
+		// The bytes come first, as in SaveUpload: writing them takes a while, and renewals and a cancel want
+		// the execution's row.
+		if err := putBlob(ctx, tx, content); err != nil {
+			return err
+		}
 		rows, err := tx.Query(ctx, `SELECT `+executionColumns+` FROM executions WHERE id = $1 FOR NO KEY UPDATE`, executionID)
 		row, err := one[executionRow](rows, err, notFound("execution"))
 		if err != nil {
@@ -49,10 +57,8 @@ func (s *Store) AttachFor(ctx context.Context, executionID string, held workflow
 	return made, err
 }
 
+// attach appends the entry of bytes that the transaction has put among the blobs.
 func (s *Store) attach(ctx context.Context, tx pgx.Tx, projectID, by string, content Blob) (workflow.LineageEntry, error) {
-	if err := putBlob(ctx, tx, content); err != nil {
-		return workflow.LineageEntry{}, err
-	}
 	log, err := lockLineage(ctx, tx, projectID, by)
 	if err != nil {
 		return workflow.LineageEntry{}, err

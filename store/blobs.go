@@ -21,8 +21,9 @@ const blobPart = 1 << 20
 type Blob struct {
 	ContentHash string
 	Bytes       int64
-	// Content reads exactly Bytes bytes that hash to ContentHash.
-	Content io.Reader
+	// Content has exactly Bytes bytes, which hash to ContentHash. It is read from the start for every try of
+	// the transaction.
+	Content io.ReaderAt
 }
 
 // putBlob keeps bytes that may be there already. Bytes that are not what they are said to be are an
@@ -36,7 +37,7 @@ func putBlob(ctx context.Context, tx pgx.Tx, b Blob) error {
 		return err
 	}
 	hash := sha256.New()
-	content := io.TeeReader(b.Content, hash)
+	content := io.TeeReader(io.NewSectionReader(b.Content, 0, b.Bytes), hash)
 	buffer := make([]byte, min(blobPart, b.Bytes))
 	left := b.Bytes
 	for part := 0; left > 0; part++ {

@@ -12,6 +12,7 @@ import (
 	"countersign/contracts/lineage"
 	"countersign/contracts/receipt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -31,11 +32,15 @@ type grounds struct {
 	err       error
 }
 
-// find is the newest record with the anchor's content, of the anchor's kind.
+// find is the newest record with the anchor's content, of the anchor's kind. After a failure nothing more
+// is asked: a report may have a million anchors.
 func (g *grounds) find(a figures.Anchor) (lineage.Found, bool) {
+	if g.err != nil {
+		return lineage.Found{}, false
+	}
 	found, ok, err := g.record(a)
 	if err != nil {
-		g.err = errors.Join(g.err, err)
+		g.err = err
 		return lineage.Found{}, false
 	}
 	return found, ok
@@ -90,8 +95,12 @@ func (s *Store) secret() []byte {
 	return signer.Secret
 }
 
-// receipt resolves an acceptance receipt of the project.
+// receipt resolves an acceptance receipt of the project. Receipts have UUIDs; what is none may not even be
+// text that PostgreSQL can be asked about.
 func (g *grounds) receipt(a figures.Anchor) figures.Resolution {
+	if g.err != nil || uuid.Validate(a.Ref) != nil {
+		return figures.Missing(a)
+	}
 	var (
 		envelope, contract []byte
 		acceptedAt         time.Time
@@ -106,7 +115,7 @@ func (g *grounds) receipt(a figures.Anchor) figures.Resolution {
 		keys, err = readKeys(g.ctx, g.store.pool)
 	}
 	if err != nil {
-		g.err = errors.Join(g.err, translate(err))
+		g.err = translate(err)
 		return figures.Missing(a)
 	}
 	var pins []string
