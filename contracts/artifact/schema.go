@@ -29,36 +29,15 @@ func newSchemaJudge(value string, inRows bool) judge {
 		return undecided{"the schema must be an object or a boolean"}
 	}
 	boundCounts(document)
-	schema, err := compileSchema(document)
-	if err != nil {
+	j := &schemaJudge{inRows: inRows, effort: effort{minEffort}}
+	if j.schema, err = compileSchema(document, &j.effort); err != nil {
 		return undecided{"the schema is invalid: " + oneLine(err)}
 	}
-	return &schemaJudge{schema: schema, inRows: inRows}
+	return j
 }
 
 // schemaURL is what a schema without an $id is called. Nobody can be asked under that name (RFC 2606).
 const schemaURL = "https://schema.invalid/criterion"
-
-func compileSchema(document any) (schema *jsonschema.Schema, err error) {
-	defer recoverAs(&err)
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(noLoader{})
-	for _, name := range assertedFormats {
-		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(any) error { return nil }})
-	}
-	if err := c.AddResource(schemaURL, document); err != nil {
-		return nil, err
-	}
-	return c.Compile(schemaURL)
-}
-
-// assertedFormats are what the validator checks in draft 7 and before; later drafts take format for a
-// remark.
-var assertedFormats = []string{
-	"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "iri", "iri-reference", "json-pointer",
-	"period", "relative-json-pointer", "semver", "time", "uri", "uri-reference", "uri-template", "uuid",
-}
 
 // noLoader refuses what the schema refers to elsewhere; the drafts themselves are built in.
 type noLoader struct{}
@@ -104,6 +83,7 @@ var mostCount = stdjson.Number(strconv.Itoa(math.MaxInt))
 // schemaJudge validates the document, or every row. The first one that is not valid decides.
 type schemaJudge struct {
 	schema *jsonschema.Schema
+	effort effort
 	inRows bool
 	failed string
 }
@@ -123,6 +103,7 @@ func (j *schemaJudge) see(p part) {
 
 func (j *schemaJudge) validate(value any) (err error) {
 	defer recoverAs(&err)
+	j.effort.allow(value)
 	return j.schema.Validate(value)
 }
 

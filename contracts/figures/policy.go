@@ -11,6 +11,7 @@ import (
 
 	"countersign/contracts"
 	"countersign/contracts/canonjson"
+	"countersign/contracts/pattern"
 )
 
 // DefaultMaterialityMin is the smallest bare integer that counts as a claim.
@@ -81,7 +82,7 @@ type Tokenizer struct {
 
 // NewTokenizer compiles a policy. The error is a *contracts.Error of code invalid with the path to the
 // member that does not hold: a negative minimum, a unit that is blank, starts with a digit or spans
-// lines, a pattern that is not RE2.
+// lines, a pattern that is not RE2, or one with which they come to more than package pattern allows.
 func NewTokenizer(p Policy) (*Tokenizer, error) {
 	t := &Tokenizer{least: p.MaterialityMin, spelled: len(p.Units) == 0}
 	if p.MaterialityMin < 0 {
@@ -104,12 +105,13 @@ func NewTokenizer(p Policy) (*Tokenizer, error) {
 		t.units[unit[0]] = append(t.units[unit[0]], unit)
 		t.follows[unit[0]] = true
 	}
-	for i, pattern := range p.Allowlist {
-		re, err := regexp.Compile(pattern)
+	var patterns pattern.Set
+	for i, expression := range p.Allowlist {
+		re, err := patterns.Compile(expression)
 		if err != nil {
 			return nil, contracts.Invalid(fmt.Sprintf("$.allowlist[%d]", i), "%v", err)
 		}
-		t.allowlist = append(t.allowlist, re)
+		t.allowlist = append(t.allowlist, re.Regexp)
 	}
 	return t, nil
 }
