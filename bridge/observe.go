@@ -55,7 +55,7 @@ func (a *attempt) lookBefore(ctx context.Context) (err error) {
 // "" where there is none.
 func (a *attempt) lookAfter(ctx context.Context, candidate string) (l look, changes []workflow.SurfaceChange, err error) {
 	if a.place != nil {
-		files, err := observeFiles(a.place.dir)
+		files, err := observeFiles(ctx, a.place.dir)
 		if err != nil {
 			return l, nil, err
 		}

@@ -60,7 +60,7 @@ func TestFileEffects(t *testing.T) {
 	for _, name := range []string{"same", "deep/changed", "gone", "mode", "link"} {
 		write(name, name)
 	}
-	before, err := observeFiles(dir)
+	before, err := observeFiles(t.Context(), dir)
 	require.NoError(t, err)
 	write("deep/changed", "otherwise")
 	write("deep/new", "")
@@ -68,7 +68,7 @@ func TestFileEffects(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Join(dir, "mode"), 0o600))
 	require.NoError(t, os.Remove(filepath.Join(dir, "link")))
 	require.NoError(t, os.Symlink("same", filepath.Join(dir, "link")))
-	after, err := observeFiles(dir)
+	after, err := observeFiles(t.Context(), dir)
 	require.NoError(t, err)
 	require.Equal(t, []effect{{"deep/changed", "write"}, {"deep/new", "create"}, {"gone", "delete"}, {"link", "write"}, {"mode", "write"}}, fileEffects(before, after))
 	require.Empty(t, fileEffects(after, after))

@@ -58,7 +58,7 @@ func (a *attempt) preparePlain(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.place.before, err = observeFiles(dir); err != nil {
+	if a.place.before, err = observeFiles(ctx, dir); err != nil {
 		return err
 	}
 	if err := a.scratchDirs(); err != nil {
@@ -68,9 +68,13 @@ func (a *attempt) preparePlain(ctx context.Context) error {
 	return nil
 }
 
+// openPlace opens a workspace, where the agent may have put something else in its place: the slash lets
+// nothing but a directory be opened, so that the bridge does not wait for the writer of a pipe.
+func openPlace(dir string) (*os.Root, error) { return os.OpenRoot(dir + "/") }
+
 // fetchCandidate writes the exact bytes to verify or to correct where the task declares its output.
 func (a *attempt) fetchCandidate(ctx context.Context) error {
-	root, err := os.OpenRoot(a.place.dir)
+	root, err := openPlace(a.place.dir)
 	if err != nil {
 		return fmt.Errorf("workspace: %w", err)
 	}
@@ -100,7 +104,7 @@ func (a *attempt) fetchCandidate(ctx context.Context) error {
 // openOutput opens the deliverable, links followed as long as they stay in the workspace. The error is
 // fs.ErrNotExist when nothing was written.
 func (p *plain) openOutput() (*os.File, error) {
-	root, err := os.OpenRoot(p.dir)
+	root, err := openPlace(p.dir)
 	if err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
@@ -160,7 +164,7 @@ func (a *attempt) upload(ctx context.Context) (*workflow.Upload, error) {
 
 // judgedPlain hands in a verdict on an artifact that lies where it lay, with nothing beside it.
 func (a *attempt) judgedPlain(ctx context.Context, out *outcome) (*workflow.Event, error) {
-	after, err := observeFiles(a.place.dir)
+	after, err := observeFiles(ctx, a.place.dir)
 	if err != nil {
 		return nil, err
 	}

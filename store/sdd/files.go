@@ -42,13 +42,17 @@ func (f *files) directory(name string) *os.Root {
 	if in, known := f.directories[name]; known || len(f.directories) == maxOpen {
 		return in
 	}
-	in, err := f.root.OpenRoot(name)
+	in, err := openDirectory(f.root, name)
 	if err != nil {
 		return nil
 	}
 	f.directories[name] = in
 	return in
 }
+
+// openDirectory opens a directory and nothing else. The slash makes the kernel refuse anything else before it
+// opens it, and so before it waits for a named pipe's writer.
+func openDirectory(in *os.Root, name string) (*os.Root, error) { return in.OpenRoot(name + "/") }
 
 func (f *files) close() {
 	for _, in := range f.directories {

@@ -64,7 +64,7 @@ func open(ctx context.Context, workdir string, lock int) (*tree, error) {
 	case !info.IsDir():
 		return nil, contracts.Invalid("workdir", "its %s is no directory of its own", directory)
 	}
-	root, err := parent.OpenRoot(directory)
+	root, err := openDirectory(parent, directory)
 	if err != nil {
 		return nil, err
 	}

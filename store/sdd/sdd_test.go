@@ -219,7 +219,10 @@ func TestReadOnlyTreesVerify(t *testing.T) {
 // TestVerifyWaitsForNothing: files that would block a reader are named instead.
 func TestVerifyWaitsForNothing(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{lineage.LogPath, lineage.HeadPath, lineage.CardPath, lineage.ReceiptPath("T"), "artifacts/T/artifact.bin"} {
+	for _, name := range []string{
+		lineage.LogPath, lineage.HeadPath, lineage.CardPath, lineage.ReceiptPath("T"), "artifacts/T/artifact.bin",
+		"lineage", "lineage/signatures", "artifacts/T",
+	} {
 		for what, put := range map[string]func(string) error{
 			"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o644) },
 			"a directory": func(path string) error { return os.Mkdir(path, 0o755) },
@@ -228,7 +231,7 @@ func TestVerifyWaitsForNothing(t *testing.T) {
 			dir := t.TempDir()
 			record(t, dir, "T", artifact.Report, "text")
 			path := filepath.Join(dir, directory, name)
-			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.RemoveAll(path))
 			require.NoError(t, put(path))
 			result := check(t, dir, "T")
 			require.False(t, result.OK)
