@@ -17,7 +17,7 @@ const (
 	blank                      // any Unicode White_Space
 	sign                       // any Unicode Sc: a currency sign
 	dash                       // a dash that may join the ends of a range
-	hidden                     // takes no room on the page: zero-width, directional, soft hyphen
+	hidden                     // shows nothing on the page: zero-width, directional, control, filler, soft hyphen
 	mark                       // is drawn onto the code point before it
 	unspaced                   // a letter of a script that puts no blanks between words
 	vulgar                     // a fraction in one code point, such as ½
@@ -65,6 +65,8 @@ func classOf(r rune) class {
 func classify(r rune) class {
 	var c class
 	switch {
+	case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), r == 0x2800: // fillers, one of Braille
+		c = hidden
 	case unicode.IsLetter(r):
 		c = letter
 		if unicode.In(r, unspacedScripts...) {
@@ -82,7 +84,7 @@ func classify(r rune) class {
 		c = blank
 	case unicode.In(r, unicode.Sc):
 		c = sign
-	case unicode.In(r, unicode.Cf) && !unicode.In(r, unicode.Prepended_Concatenation_Mark):
+	case unicode.IsControl(r), unicode.In(r, unicode.Cf) && !unicode.In(r, unicode.Prepended_Concatenation_Mark):
 		c = hidden
 	case unicode.In(r, unicode.Mn, unicode.Me):
 		c = mark

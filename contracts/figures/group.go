@@ -9,7 +9,7 @@ const maxGroups = 8
 // follow.
 func (l *line) groups(start, end, count, previous int) (number, bool) {
 	r, w, c := l.after(end)
-	if r == 0 || c&letter != 0 && r != 'ʼ' {
+	if r == 0 {
 		return number{}, false
 	}
 	if kind := l.separator(r, end, w); kind != 0 {
@@ -24,7 +24,7 @@ func (l *line) groups(start, end, count, previous int) (number, bool) {
 	switch {
 	case r == '.':
 		return l.stops(start, end)
-	case isThinBlank(r):
+	case isGrouping(r, c):
 		return l.blanks(start, end, previous)
 	}
 	return number{}, false
@@ -42,7 +42,7 @@ func (l *line) separator(r rune, i, w int) rune {
 	switch r {
 	case ',', '_', '٬':
 		return r
-	case '\'', '’', '‘', 'ʼ', '＇':
+	case '\'', '’', '‘', 'ʼ', '＇', '‛', '´', '′', 'ʹ', 'ˈ', 'ꞌ':
 		return '\''
 	case '，':
 		if l.fullWidth(i, i+w) {
@@ -146,12 +146,13 @@ func (l *line) atMost255(i int) bool {
 	return value <= 255
 }
 
-func isThinBlank(r rune) bool {
+// isGrouping says that the blank r may set thousands apart; those that end a line or a column do not.
+func isGrouping(r rune, c class) bool {
 	switch r {
-	case ' ', 0xa0, 0x2007, 0x2009, 0x202f:
-		return true
+	case '\t', '\v', '\f', '\r', 0x85, 0x2028, 0x2029:
+		return false
 	}
-	return false
+	return c&blank != 0
 }
 
 // blanks reads groups of three after single blanks (1 234 567). An ordinary space also stands between

@@ -27,7 +27,7 @@ func readLine(raw string) line {
 	)
 	for i, r := range raw {
 		c := classOf(r)
-		if hides(c, last) {
+		if hides(c, last) || r == '\\' && isEscape(raw[i:], last) {
 			continue
 		}
 		last = c
@@ -43,7 +43,11 @@ func hasHidden(raw string) bool {
 	var last class
 	for i := 0; i < len(raw); {
 		if raw[i] < utf8.RuneSelf {
-			last = basicPlane[raw[i]]
+			c := basicPlane[raw[i]]
+			if c&hidden != 0 || raw[i] == '\\' && isEscape(raw[i:], last) {
+				return true
+			}
+			last = c
 			i++
 			continue
 		}
@@ -60,6 +64,19 @@ func hasHidden(raw string) bool {
 
 func hides(c, last class) bool {
 	return c&hidden != 0 || c&mark != 0 && last&(letter|mark) == 0
+}
+
+// isEscape says that the backslash at the start of s stands between a digit, of class last, and the rest of
+// its number: 5\,000 is 5,000 in Markdown and 5 000 in TeX.
+func isEscape(s string, last class) bool {
+	if last&digit == 0 || len(s) < 3 || s[2] < '0' || s[2] > '9' {
+		return false
+	}
+	switch s[1] {
+	case ',', '.', '_', '\'', ' ':
+		return true
+	}
+	return false
 }
 
 // runeLen is the number of bytes r takes at the start of s: one for a byte that is no UTF-8.

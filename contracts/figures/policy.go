@@ -99,7 +99,7 @@ func NewTokenizer(p Policy) (*Tokenizer, error) {
 	}
 	slices.SortStableFunc(units, func(a, b string) int { return len(b) - len(a) })
 	for b := range t.follows {
-		t.follows[b] = b >= utf8.RuneSelf || basicPlane[b]&(letter|blank|sign|dash|emphasis) != 0 || b == '%' || b == '\\'
+		t.follows[b] = b >= utf8.RuneSelf || basicPlane[b]&(letter|blank|sign|dash|emphasis) != 0 || b == '%' || b == '\\' || isEmphasis(byte(b))
 	}
 	for _, unit := range units {
 		t.units[unit[0]] = append(t.units[unit[0]], unit)

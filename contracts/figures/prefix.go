@@ -37,18 +37,24 @@ func (l *line) currencyBefore(i, floor int) (int, string) {
 }
 
 // emphasisBefore is the length of the Markdown emphasis, at most three signs of one kind, right before i.
+// Within a word underscores are none.
 func (l *line) emphasisBefore(i, floor int) int {
 	n := 0
-	for n < 3 && i-n > floor && (l.s[i-n-1] == '*' || l.s[i-n-1] == '`') && l.s[i-n-1] == l.s[i-1] {
+	for n < 3 && i-n > floor && isEmphasis(l.s[i-n-1]) && l.s[i-n-1] == l.s[i-1] {
 		n++
+	}
+	if n > 0 && l.s[i-1] == '_' && !l.opens(i-n) {
+		return 0
 	}
 	return n
 }
 
+func isEmphasis(c byte) bool { return c == '*' || c == '`' || c == '_' || c == '~' }
+
 // emphasisAt is the length of the Markdown emphasis right after i.
 func (l *line) emphasisAt(i int) int {
 	n := 0
-	for n < 3 && i+n < len(l.s) && (l.s[i+n] == '*' || l.s[i+n] == '`') && l.s[i+n] == l.s[i] {
+	for n < 3 && i+n < len(l.s) && isEmphasis(l.s[i+n]) && l.s[i+n] == l.s[i] {
 		n++
 	}
 	return n

@@ -26,6 +26,16 @@ var spellings = []struct{ text, want string }{
 	{"５，０００ 増", "５，０００=count:5000"},
 	{"增长5，200人", "(5=below_threshold) (200=below_threshold)"},
 	{"٥٬٠٠٠ و ٥٫٥", "٥٬٠٠٠=count:5000 ٥٫٥=count:5.5"},
+	{"5′000 5´000 5ʹ000", "5′000=count:5000 5´000=count:5000 5ʹ000=count:5000"},
+	{"5\u2006000\n5\u200a000\n5\u3000000", "5\u2006000=count:5000 5\u200a000=count:5000 5\u3000000=count:5000"},
+	{"5\t000 5\u2028000", "(5=below_threshold) (000=below_threshold) (5=below_threshold) (000=below_threshold)"},
+	{"5\\,000 5\\_000 5\\.5", "5\\,000=count:5000 5\\_000=count:5000 5\\.5=count:5.5"},
+	{"5\\, 7 of C:\\5\\600", "(5=below_threshold) (7=below_threshold) (5=below_threshold) (600=below_threshold)"},
+	// What does not show.
+	{"5\x01000 5\x7f0%", "5\x01000=count:5000 5\x7f0%=percentage:50"},
+	{"5\u3164000 5\u115f000 5\uffa0000 5\u2800000", "5\u3164000=count:5000 5\u115f000=count:5000 5\uffa0000=count:5000 5\u2800000=count:5000"},
+	{"_50_% and __50__% and ~~50~~ percent", "50_%=percentage:50 50__%=percentage:50 50~~ percent=percentage:50"},
+	{"wait_30_s", "(30=below_threshold)"},
 	// Blanks group only where nothing else is near.
 	{"100 200 3000", "(100=below_threshold) (200=below_threshold) 3000=count"},
 	{"1 2 300 4", "(1=below_threshold) (2=below_threshold) (300=below_threshold) (4=below_threshold)"},
