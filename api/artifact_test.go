@@ -57,6 +57,13 @@ func TestArtifactUpload(t *testing.T) {
 		a := apitest.CallWith(t, "PUT", s.URL, "/bridge/v1/executions/"+h.ExecutionID+"/artifact", s.NodeToken, header, strings.NewReader(rows))
 		apitest.Refused(t, 422, contracts.CodeInvalid, a)
 	}
+	// Bytes that are said to be encoded are not taken for what they are.
+	encoded := h.FenceHeader()
+	encoded.Set("Content-Encoding", "gzip")
+	for method, route := range map[string]string{"PUT": "artifact", "POST": "attachments"} {
+		apitest.Refused(t, 415, contracts.CodeUnsupportedMedia,
+			apitest.CallWith(t, method, s.URL, "/bridge/v1/executions/"+h.ExecutionID+"/"+route, s.NodeToken, encoded, strings.NewReader(rows)))
+	}
 	other := *h
 	other.FencingToken++
 	apitest.Refused(t, 409, contracts.CodeFenced, other.Upload(rows))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"countersign/api/schema"
@@ -86,6 +87,17 @@ func fenceOf(h http.Header) (workflow.Fence, error) {
 		return f, contracts.Invalid("$."+headerToken, "must be a positive integer")
 	}
 	return workflow.Fence{LeaseID: lease[0], FencingToken: n}, nil
+}
+
+// checkEncoding refuses a body that says it is encoded: nothing is decoded here, and what would be kept is
+// not what the sender means.
+func checkEncoding(h http.Header) error {
+	for _, encoding := range h.Values("Content-Encoding") {
+		if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {
+			return contracts.Refuse(contracts.CodeUnsupportedMedia, "send the bytes as they are, without a Content-Encoding")
+		}
+	}
+	return nil
 }
 
 // openUpload is the body of an upload, which fails at the first byte above limit with too_large and

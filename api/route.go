@@ -147,6 +147,9 @@ func (a *API) run(c *call, r Route) (_ any, err error) {
 		}
 	}
 	if r.Upload > 0 {
+		if err := checkEncoding(c.gin.Request.Header); err != nil {
+			return nil, err
+		}
 		c.upload = openUpload(c.gin, r.Upload)
 	}
 	if r.Body != nil {

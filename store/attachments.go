@@ -16,7 +16,10 @@ import (
 // the same record.
 func (s *Store) Attach(ctx context.Context, user, projectID string, content Blob) (workflow.LineageEntry, error) {
 	var made workflow.LineageEntry
-	err := s.tx(ctx, func(tx pgx.Tx) error {
+	if err := projectRole(ctx, s.pool, user, projectID, "project", writers...); err != nil {
+		return made, translate(err)
+	}
+	err := s.blobTx(ctx, func(tx pgx.Tx) error {
 		if err := putBlob(ctx, tx, content); err != nil {
 			return err
 		}
@@ -33,7 +36,7 @@ func (s *Store) Attach(ctx context.Context, user, projectID string, content Blob
 // AttachFor is Attach for the node that runs an attempt, under the attempt's living lease.
 func (s *Store) AttachFor(ctx context.Context, executionID string, held workflow.Fence, content Blob) (workflow.LineageEntry, error) {
 	var made workflow.LineageEntry
-	err := s.tx(ctx, func(tx pgx.Tx) error {
+	err := s.blobTx(ctx, func(tx pgx.Tx) error {
 		// The bytes come first, as in SaveUpload: writing them takes a while, and renewals and a cancel want
 		// the execution's row.
 		if err := putBlob(ctx, tx, content); err != nil {

@@ -66,3 +66,44 @@ func TestSameBytesAtOnce(t *testing.T) {
 	}
 	require.Zero(t, seen.n.Load())
 }
+
+// gated are bytes that nobody reads before the gate opens.
+type gated struct {
+	store.Blob
+	asked chan<- struct{}
+	gate  <-chan struct{}
+}
+
+func (g gated) ReadAt(p []byte, at int64) (int, error) {
+	g.asked <- struct{}{}
+	<-g.gate
+	return g.Content.ReadAt(p, at)
+}
+
+// TestUploadsLeaveConnections: however much is being handed in, a lease can be renewed.
+func TestUploadsLeaveConnections(t *testing.T) {
+	t.Parallel()
+	d := played(t)
+	s := d.Open(t, store.Options{MaxConns: 4, Lineage: storetest.Lineage})
+	const uploads = 10
+	asked, gate := make(chan struct{}, 2*uploads), make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range uploads {
+		wg.Go(func() {
+			b := blobOf(fmt.Sprint("upload ", i))
+			b.Content = gated{b, asked, gate}
+			_, err := s.AttachFor(t.Context(), d.exec, d.held, b)
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 2 {
+		<-asked
+	}
+	_, ok, err := s.Renew(t.Context(), d.exec, d.held)
+	require.NoError(t, err)
+	require.True(t, ok)
+	close(gate)
+	wg.Wait()
+}

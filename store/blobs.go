@@ -26,6 +26,18 @@ type Blob struct {
 	Content io.ReaderAt
 }
 
+// blobTx is tx for what writes a blob. That takes a connection for as long as the bytes take, so no more than
+// half of them may at once: renewals and everything else go on, whatever is handed in.
+func (s *Store) blobTx(ctx context.Context, f func(pgx.Tx) error) error {
+	select {
+	case s.writing <- struct{}{}:
+	case <-ctx.Done():
+		return unavailable(ctx.Err())
+	}
+	defer func() { <-s.writing }()
+	return s.tx(ctx, f)
+}
+
 // putBlob keeps bytes that may be there already. Bytes that are not what they are said to be are an
 // error and leave nothing.
 func putBlob(ctx context.Context, tx pgx.Tx, b Blob) error {

@@ -31,6 +31,7 @@ type Store struct {
 	pool    *pgxpool.Pool
 	signer  Signer
 	lineage LineageSigner
+	writing chan struct{} // a place for each blob that may be written at once
 }
 
 // Signer hands out the key that receipts are signed with, read afresh at each call, so that a key that
@@ -82,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	return &Store{pool: pool, signer: o.Signer, lineage: o.Lineage}, nil
+	return &Store{pool: pool, signer: o.Signer, lineage: o.Lineage, writing: make(chan struct{}, max(1, pool.Config().MaxConns/2))}, nil
 }
 
 // Close waits for the connections in use and closes them all.

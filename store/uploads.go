@@ -41,7 +41,7 @@ func (s *Store) SaveUpload(ctx context.Context, executionID string, held workflo
 	if err != nil {
 		return fmt.Errorf("store the upload: %w", err)
 	}
-	return s.tx(ctx, func(tx pgx.Tx) error {
+	return s.blobTx(ctx, func(tx pgx.Tx) error {
 		if up.ContentHash != "" {
 			if err := putBlob(ctx, tx, content); err != nil {
 				return err
