@@ -214,7 +214,7 @@ func describeRoute(g *schema.Generator, r Route, answer *schema.Schema) *operati
 	}
 	if r.Upload > 0 {
 		o.RequestBody = &requestBody{Required: true, Content: rawBytes}
-		refusals = append(refusals, http.StatusBadRequest, http.StatusRequestEntityTooLarge)
+		refusals = append(refusals, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	if r.Body != nil {
 		o.RequestBody = &requestBody{Required: !r.BodyOptional, Content: map[string]media{mediaJSON: {g.Of(r.Body, schema.Body)}}}

@@ -10,3 +10,6 @@ import (
 func PageOfTasks(q workflow.TaskQuery, after time.Time, id string) (string, []any) {
 	return pageOfTasks(q, cursor{after, id})
 }
+
+// Translate is what becomes of a database's error.
+var Translate = translate
