@@ -13,12 +13,19 @@ func (l *line) dates(numbers []number, found []span) []span {
 		if !ok || start < floor {
 			continue
 		}
-		if end := l.dateEnd(n.end); end > 0 {
+		if end := l.dateEnd(n.end); end > 0 && !l.isTouched(start, end) {
 			found = append(found, span{start, end, Date})
 			floor = end
 		}
 	}
 	return found
+}
+
+// isTouched says that a currency or percent sign touches the digits from start to end: $5000-12-31 is no date.
+func (l *line) isTouched(start, end int) bool {
+	_, _, before := l.before(start)
+	r, w, after := l.after(l.escaped(end))
+	return before&sign != 0 || percentSigns[r] != "" || after&sign != 0 && !l.startsNumber(l.escaped(end)+w)
 }
 
 // yearBefore finds the four digits that end at i and start a word.

@@ -31,6 +31,8 @@ var spellings = []struct{ text, want string }{
 	{"5\t000 5\u2028000", "(5=below_threshold) (000=below_threshold) (5=below_threshold) (000=below_threshold)"},
 	{"5\\,000 5\\_000 5\\.5", "5\\,000=count:5000 5\\_000=count:5000 5\\.5=count:5.5"},
 	{"5\\, 7 of C:\\5\\600", "(5=below_threshold) (7=below_threshold) (5=below_threshold) (600=below_threshold)"},
+	{"$5000-12-31 5000-12-31%", "$5000=currency:5000 (12=below_threshold) (31=below_threshold) 5000=count 12-31%=range:12,31"},
+	{"USD 2026-07-24 €5", "(2026-07-24=date) €5=currency:5"},
 	// What does not show.
 	{"5\x01000 5\x7f0%", "5\x01000=count:5000 5\x7f0%=percentage:50"},
 	{"5\u3164000 5\u115f000 5\uffa0000 5\u2800000", "5\u3164000=count:5000 5\u115f000=count:5000 5\uffa0000=count:5000 5\u2800000=count:5000"},
