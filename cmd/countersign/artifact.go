@@ -18,7 +18,7 @@ type artifactCommands struct {
 	Record artifactRecord `cmd:"" help:"Complete a task on what it wrote, in the .sdd directory."`
 	Attach artifactAttach `cmd:"" help:"Record a file that figures can be anchored to."`
 	Verify artifactVerify `cmd:"" help:"Check a task's artifact, offline."`
-	Export artifactExport `cmd:"" help:"Write the server's records as a .sdd directory that verifies offline; needs the server."`
+	Export artifactExport `cmd:"" group:"work" help:"Write the server's records as a .sdd directory that verifies offline."`
 }
 
 type artifactHash struct {
