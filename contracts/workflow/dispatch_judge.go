@@ -4,6 +4,7 @@ package workflow
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/contracts"
@@ -57,7 +58,7 @@ func RefuseDispatch(w *WorkerDispatch, now time.Time) *contracts.Error {
 	}
 	code := r.Outcome.ReasonCodes[0]
 	said, _ := capability.Explain(code)
-	e := contracts.Refuse(contracts.CodeDispatchRefused, "%s %s", said.Sentence, said.Remedy)
+	e := contracts.Refuse(contracts.CodeDispatchRefused, "%s", strings.Join(slices.Concat([]string{said.Sentence}, r.Diagnostics, []string{said.Remedy}), " "))
 	e.Reason = string(code)
 	var err error
 	if e.Outcome, err = canonjson.Marshal(r.Outcome); err != nil {
