@@ -4,6 +4,8 @@ package api_test
 
 import (
 	"encoding/base64"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -203,4 +205,36 @@ func TestBoundNodeWithAnArtifact(t *testing.T) {
 	require.Nil(t, d.CandidateHash)
 	n.cleared()
 	sound(t, n.Stack)
+}
+
+// TestBoundNodeThatStops still looks at what its worker left: nothing of it is unproven but the result.
+func TestBoundNodeThatStops(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	var task workflow.Task
+	t.Run("until its worker runs", func(t *testing.T) {
+		n := newNode(t, s)
+		task = s.AddTask(t)
+		spec := s.Spec(task)
+		spec.Workspace, spec.BaseCommit, spec.WorkerDispatch = n.repository, n.base, workerDispatch(time.Hour)
+		spec.Prompt = scenario(t, map[string]any{"work": []any{append(greets("Hello\n"), map[string]any{"hang": map[string]any{}})}})
+		s.DispatchSpec(spec)
+		eventually(t, "the worker has committed and hangs", func() bool {
+			heads, err := filepath.Glob(filepath.Join(n.repository, ".git", "worktrees", "*", "HEAD"))
+			require.NoError(t, err)
+			if len(heads) != 1 || s.Detail(task.ID).Phase != workflow.PhaseRunning {
+				return false
+			}
+			head, err := os.ReadFile(heads[0])
+			return err == nil && strings.TrimSpace(string(head)) != n.base
+		})
+	})
+	eventually(t, "the revision ends", func() bool { return s.Detail(task.ID).Phase.Final() })
+	d := s.Detail(task.ID)
+	require.Equal(t, workflow.ReasonAttemptInterrupted, *d.Reason)
+	r := d.Attempts[0].WorkerDispatch
+	require.Equal(t, []capability.ReasonCode{"worker_dispatch_failed"}, r.Outcome.ReasonCodes)
+	require.Equal(t, capability.MutationWithinScope, r.Outcome.MutationObservation, "what it had done by then was within its scope")
+	require.False(t, r.ResultPromotable)
+	sound(t, s)
 }
