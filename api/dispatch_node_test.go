@@ -40,6 +40,15 @@ func (n *node) bound(prompt map[string]any, changes ...func(*workflow.Spec)) wor
 	return n.Detail(task.ID)
 }
 
+// allow widens a dispatch's scope and its receipt.
+func allow(s *workflow.Spec, surface string) {
+	surfaces := append(s.WorkerDispatch.Request.AllowedMutationSurfaces, surface)
+	s.WorkerDispatch.Request.AllowedMutationSurfaces = surfaces
+	granted := s.WorkerDispatch.ScopeReceipts["scope/task.json"]
+	granted.AllowedMutationSurfaces = surfaces
+	s.WorkerDispatch.ScopeReceipts["scope/task.json"] = granted
+}
+
 // steps of a worker.
 func remove(path string) map[string]any { return map[string]any{"delete": path} }
 
@@ -59,11 +68,7 @@ func TestBoundNodeToAReceipt(t *testing.T) {
 	n := boundNode(t, apitest.Options{})
 	second := []any{write("greeting.txt", "Hello\n"), write("README.md", "# Greets\n"), commitAll("Spell it")}
 	d := n.bound(map[string]any{"work": []any{greets("Helo\n"), second}, "verify": []any{rejects("tests"), passes}}, func(s *workflow.Spec) {
-		surfaces := append(s.WorkerDispatch.Request.AllowedMutationSurfaces, "repo:greeting.txt:write")
-		s.WorkerDispatch.Request.AllowedMutationSurfaces = surfaces
-		receipt := s.WorkerDispatch.ScopeReceipts["scope/task.json"]
-		receipt.AllowedMutationSurfaces = surfaces
-		s.WorkerDispatch.ScopeReceipts["scope/task.json"] = receipt
+		allow(s, "repo:greeting.txt:write")
 	})
 	require.Equal(t, workflow.PhaseAccepted, d.Phase, "%v %+v", d.Reason, d.WorkerDispatch)
 	require.Len(t, d.Attempts, 4)
@@ -119,6 +124,7 @@ func TestBoundNodeReportsWhatHappened(t *testing.T) {
 	}
 	work := func(steps ...any) map[string]any { return map[string]any{"work": []any{steps}} }
 	required := func(s *workflow.Spec) { s.WorkerDispatch.Request.ContextIsolationNeed = capability.IsolationRequired }
+	ignores := func(s *workflow.Spec) { allow(s, "repo:.gitignore:create") }
 	tier := func(s *workflow.Spec) { s.WorkerDispatch.Request.ModelSelectionNeed = capability.ModelExplicitTier }
 	tools := func(of ...map[string]any) map[string]any { return session("work", map[string]any{"tools": of}) }
 	oneTool := func(directive, eligible any) map[string]any {
@@ -139,6 +145,7 @@ func TestBoundNodeReportsWhatHappened(t *testing.T) {
 		"a colon":         {work(write("a:b", "x"), commitAll("Odd")), nil, "worker_dispatch", "settle", []capability.ReasonCode{"worker_mutation_scope_violated"}},
 		"left-overs":      {work(write("greeting.txt", "x"), commitAll("Greet"), write("left.txt", "x")), nil, "attempt_failed", "settle", []capability.ReasonCode{"worker_mutation_scope_violated", "worker_dispatch_failed"}},
 		"a crash":         {work(map[string]any{"crash": map[string]any{"exit": 3}}), nil, "attempt_failed", "settle", []capability.ReasonCode{"worker_dispatch_failed"}},
+		"ignored":         {work(write(".gitignore", "out\n"), write("greeting.txt", "x"), commitAll("Greet"), write("out", "x")), ignores, "", "settle", nil},
 		"no surface":      {session("work", map[string]any{"surface": "none"}), nil, "worker_dispatch", "fallback", []capability.ReasonCode{"worker_capability_unproven"}},
 		"incomplete":      {session("work", map[string]any{"incomplete": true}), nil, "worker_dispatch", "fallback", []capability.ReasonCode{"worker_capability_unproven"}},
 		"nameless":        {session("work", map[string]any{"nameless": true}), nil, "worker_dispatch", "fallback", []capability.ReasonCode{"worker_capability_unproven"}},
