@@ -160,6 +160,10 @@ func TestBoundNodeReportsWhatHappened(t *testing.T) {
 		"no model":        {session("work", map[string]any{}), tier, "worker_dispatch", "block", []capability.ReasonCode{"model_override_unsupported"}},
 		"verifier inherits": {session("verify", map[string]any{"observed_isolation": "inherited"}), nil, "worker_dispatch", "settle",
 			[]capability.ReasonCode{"isolation_requirement_unmet"}},
+		"verifier leaves something ignored": {map[string]any{
+			"work":   []any{[]any{write(".gitignore", "out\n"), write("greeting.txt", "x"), commitAll("Greet")}},
+			"verify": []any{[]any{write("out", "x"), passes[0]}},
+		}, ignores, "attempt_failed", "settle", []capability.ReasonCode{"worker_mutation_scope_violated", "worker_dispatch_failed"}},
 		"verifier writes": {map[string]any{"work": []any{greets("Hello\n")}, "verify": []any{[]any{write("greeting.txt", "x"), passes[0]}}}, nil, "attempt_failed", "settle",
 			[]capability.ReasonCode{"worker_mutation_scope_violated", "worker_dispatch_failed"}},
 	} {
