@@ -142,7 +142,8 @@ func (c *receiptVerify) Run(s *session) error {
 	}
 	return s.print(verification{Proved: true, Verified: &verified}, func() error {
 		return s.out.Fields("proved", "yes", "receipt", verified.ReceiptID, "task", verified.TaskID, "commit", verified.CandidateCommit, "candidate", verified.CandidateHash, "entry", verified.EntryHash,
-			"contract", verified.ContractDigest, "accepted", stamp(verified.AcceptedAt), "signer", strings.Join(verified.Signers, " "))
+			"contract", verified.ContractDigest, "accepted", stamp(verified.AcceptedAt), "signer", strings.Join(verified.Signers, " "),
+			"note", strings.Join(verified.Warnings, "; "))
 	})
 }
 
