@@ -237,7 +237,7 @@ func TestCatalogMirrors(t *testing.T) {
 	request := c.request(c.AddTask(t), c.Node.ID)
 	away := c.repository.dir + ".away"
 	require.NoError(t, os.Rename(c.repository.dir, away))
-	apitest.Refused(t, 503, contracts.CodeUnavailable, c.dispatch(request))
+	apitest.Refused(t, 503, contracts.CodeUnavailable, apitest.Once(t, "POST", c.URL, "/v1/workflows/catalog", c.OwnerToken, request))
 	require.NoError(t, os.Rename(away, c.repository.dir))
 	_, err := c.Pool.Exec(t.Context(), `UPDATE projects SET repository = 'https://example.test/other.git'`)
 	require.NoError(t, err)

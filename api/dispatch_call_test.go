@@ -62,7 +62,7 @@ func TestWaitingForCapacity(t *testing.T) {
 	})
 	t.Run("by the deadline", func(t *testing.T) {
 		t.Parallel()
-		b := newBound(t, apitest.Options{Lease: 2 * time.Second, Deadline: 2 * time.Second})
+		b := newBound(t, apitest.Options{Lease: 6 * time.Second, Deadline: 6 * time.Second})
 		h := b.Claim()
 		require.Equal(t, capability.ActionWait, b.end(h, report(noCapacity)).Decision.Action)
 		b.untilBlocked(workflow.ReasonDeadlineExceeded)
@@ -269,7 +269,7 @@ func TestVerifiersHaveToBeIndependent(t *testing.T) {
 // TestAStaleScopeStopsTheCorrection: the receipt is asked again at the second offer.
 func TestAStaleScopeStopsTheCorrection(t *testing.T) {
 	t.Parallel()
-	fresh := 8 * time.Second
+	fresh := 20 * time.Second
 	b := newBound(t, apitest.Options{}, func(w *workflow.WorkerDispatch) { *w = *workerDispatch(fresh) })
 	expires, err := time.Parse(time.RFC3339Nano, b.spec.WorkerDispatch.ScopeReceipts["scope/task.json"].FreshnessExpiresAt)
 	require.NoError(t, err)
@@ -326,14 +326,14 @@ func TestAnEndWithoutAWordSettlesTheCall(t *testing.T) {
 	}
 	t.Run("lease", func(t *testing.T) {
 		t.Parallel()
-		b := end(t, apitest.Options{Lease: 2 * time.Second}, workflow.ReasonLeaseExpired, func(*bound) {})
+		b := end(t, apitest.Options{Lease: 6 * time.Second}, workflow.ReasonLeaseExpired, func(*bound) {})
 		late := b.held.Event(seen(b.held.Completed(candidate), greetingSurface))
 		apitest.Refused(t, http.StatusConflict, contracts.CodeExecutionTerminal, late)
 		require.ElementsMatch(t, lost, b.decision(0).Outcome.ReasonCodes, "a late word changes nothing")
 	})
 	t.Run("a call that runs into it", func(t *testing.T) {
 		t.Parallel()
-		end(t, apitest.Options{Lease: 2 * time.Second, NoSweeper: true}, workflow.ReasonLeaseExpired, func(b *bound) {
+		end(t, apitest.Options{Lease: 6 * time.Second, NoSweeper: true}, workflow.ReasonLeaseExpired, func(b *bound) {
 			require.Eventually(t, func() bool { return b.now().Attempts[0].LeaseExpired || b.now().Phase.Final() }, 60*time.Second, 20*time.Millisecond)
 			a := b.held.Event(seen(b.held.Completed(candidate), greetingSurface))
 			require.Equal(t, http.StatusConflict, a.Status)

@@ -4,6 +4,8 @@ package api_test
 
 import (
 	"encoding/base64"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +40,15 @@ func (n *node) bound(prompt map[string]any, changes ...func(*workflow.Spec)) wor
 	return n.Detail(task.ID)
 }
 
+// allow widens a dispatch's scope and its receipt.
+func allow(s *workflow.Spec, surface string) {
+	surfaces := append(s.WorkerDispatch.Request.AllowedMutationSurfaces, surface)
+	s.WorkerDispatch.Request.AllowedMutationSurfaces = surfaces
+	granted := s.WorkerDispatch.ScopeReceipts["scope/task.json"]
+	granted.AllowedMutationSurfaces = surfaces
+	s.WorkerDispatch.ScopeReceipts["scope/task.json"] = granted
+}
+
 // steps of a worker.
 func remove(path string) map[string]any { return map[string]any{"delete": path} }
 
@@ -57,11 +68,7 @@ func TestBoundNodeToAReceipt(t *testing.T) {
 	n := boundNode(t, apitest.Options{})
 	second := []any{write("greeting.txt", "Hello\n"), write("README.md", "# Greets\n"), commitAll("Spell it")}
 	d := n.bound(map[string]any{"work": []any{greets("Helo\n"), second}, "verify": []any{rejects("tests"), passes}}, func(s *workflow.Spec) {
-		surfaces := append(s.WorkerDispatch.Request.AllowedMutationSurfaces, "repo:greeting.txt:write")
-		s.WorkerDispatch.Request.AllowedMutationSurfaces = surfaces
-		receipt := s.WorkerDispatch.ScopeReceipts["scope/task.json"]
-		receipt.AllowedMutationSurfaces = surfaces
-		s.WorkerDispatch.ScopeReceipts["scope/task.json"] = receipt
+		allow(s, "repo:greeting.txt:write")
 	})
 	require.Equal(t, workflow.PhaseAccepted, d.Phase, "%v %+v", d.Reason, d.WorkerDispatch)
 	require.Len(t, d.Attempts, 4)
@@ -117,6 +124,7 @@ func TestBoundNodeReportsWhatHappened(t *testing.T) {
 	}
 	work := func(steps ...any) map[string]any { return map[string]any{"work": []any{steps}} }
 	required := func(s *workflow.Spec) { s.WorkerDispatch.Request.ContextIsolationNeed = capability.IsolationRequired }
+	ignores := func(s *workflow.Spec) { allow(s, "repo:.gitignore:create") }
 	tier := func(s *workflow.Spec) { s.WorkerDispatch.Request.ModelSelectionNeed = capability.ModelExplicitTier }
 	tools := func(of ...map[string]any) map[string]any { return session("work", map[string]any{"tools": of}) }
 	oneTool := func(directive, eligible any) map[string]any {
@@ -137,6 +145,7 @@ func TestBoundNodeReportsWhatHappened(t *testing.T) {
 		"a colon":         {work(write("a:b", "x"), commitAll("Odd")), nil, "worker_dispatch", "settle", []capability.ReasonCode{"worker_mutation_scope_violated"}},
 		"left-overs":      {work(write("greeting.txt", "x"), commitAll("Greet"), write("left.txt", "x")), nil, "attempt_failed", "settle", []capability.ReasonCode{"worker_mutation_scope_violated", "worker_dispatch_failed"}},
 		"a crash":         {work(map[string]any{"crash": map[string]any{"exit": 3}}), nil, "attempt_failed", "settle", []capability.ReasonCode{"worker_dispatch_failed"}},
+		"ignored":         {work(write(".gitignore", "out\n"), write("greeting.txt", "x"), commitAll("Greet"), write("out", "x")), ignores, "", "settle", nil},
 		"no surface":      {session("work", map[string]any{"surface": "none"}), nil, "worker_dispatch", "fallback", []capability.ReasonCode{"worker_capability_unproven"}},
 		"incomplete":      {session("work", map[string]any{"incomplete": true}), nil, "worker_dispatch", "fallback", []capability.ReasonCode{"worker_capability_unproven"}},
 		"nameless":        {session("work", map[string]any{"nameless": true}), nil, "worker_dispatch", "fallback", []capability.ReasonCode{"worker_capability_unproven"}},
@@ -151,6 +160,10 @@ func TestBoundNodeReportsWhatHappened(t *testing.T) {
 		"no model":        {session("work", map[string]any{}), tier, "worker_dispatch", "block", []capability.ReasonCode{"model_override_unsupported"}},
 		"verifier inherits": {session("verify", map[string]any{"observed_isolation": "inherited"}), nil, "worker_dispatch", "settle",
 			[]capability.ReasonCode{"isolation_requirement_unmet"}},
+		"verifier leaves something ignored": {map[string]any{
+			"work":   []any{[]any{write(".gitignore", "out\n"), write("greeting.txt", "x"), commitAll("Greet")}},
+			"verify": []any{[]any{write("out", "x"), passes[0]}},
+		}, ignores, "attempt_failed", "settle", []capability.ReasonCode{"worker_mutation_scope_violated", "worker_dispatch_failed"}},
 		"verifier writes": {map[string]any{"work": []any{greets("Hello\n")}, "verify": []any{[]any{write("greeting.txt", "x"), passes[0]}}}, nil, "attempt_failed", "settle",
 			[]capability.ReasonCode{"worker_mutation_scope_violated", "worker_dispatch_failed"}},
 	} {
@@ -203,4 +216,36 @@ func TestBoundNodeWithAnArtifact(t *testing.T) {
 	require.Nil(t, d.CandidateHash)
 	n.cleared()
 	sound(t, n.Stack)
+}
+
+// TestBoundNodeThatStops still looks at what its worker left: nothing of it is unproven but the result.
+func TestBoundNodeThatStops(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	var task workflow.Task
+	t.Run("until its worker runs", func(t *testing.T) {
+		n := newNode(t, s)
+		task = s.AddTask(t)
+		spec := s.Spec(task)
+		spec.Workspace, spec.BaseCommit, spec.WorkerDispatch = n.repository, n.base, workerDispatch(time.Hour)
+		spec.Prompt = scenario(t, map[string]any{"work": []any{append(greets("Hello\n"), map[string]any{"hang": map[string]any{}})}})
+		s.DispatchSpec(spec)
+		eventually(t, "the worker has committed and hangs", func() bool {
+			heads, err := filepath.Glob(filepath.Join(n.repository, ".git", "worktrees", "*", "HEAD"))
+			require.NoError(t, err)
+			if len(heads) != 1 || s.Detail(task.ID).Phase != workflow.PhaseRunning {
+				return false
+			}
+			head, err := os.ReadFile(heads[0])
+			return err == nil && strings.TrimSpace(string(head)) != n.base
+		})
+	})
+	eventually(t, "the revision ends", func() bool { return s.Detail(task.ID).Phase.Final() })
+	d := s.Detail(task.ID)
+	require.Equal(t, workflow.ReasonAttemptInterrupted, *d.Reason)
+	r := d.Attempts[0].WorkerDispatch
+	require.Equal(t, []capability.ReasonCode{"worker_dispatch_failed"}, r.Outcome.ReasonCodes)
+	require.Equal(t, capability.MutationWithinScope, r.Outcome.MutationObservation, "what it had done by then was within its scope")
+	require.False(t, r.ResultPromotable)
+	sound(t, s)
 }

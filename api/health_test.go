@@ -33,7 +33,7 @@ func TestReadiness(t *testing.T) {
 		{Name: "refused", Do: func(context.Context) error { return contracts.Refuse(contracts.CodeUnavailable, "no key yet") }},
 		{Name: "broken", Do: func(context.Context) error { return errors.New("the secret cause") }},
 	}})
-	a := apitest.Call(t, "GET", base, "/readyz", "", nil)
+	a := apitest.Once(t, "GET", base, "/readyz", "", nil)
 	r := apitest.Into[readiness](t, 503, a)
 	require.False(t, r.Ready)
 	require.NotContains(t, string(a.Body), "secret")
@@ -59,13 +59,13 @@ func TestWithoutPostgreSQL(t *testing.T) {
 	t.Cleanup(s.Close)
 	_, base := d.serve(t, api.Options{Store: s})
 	for _, path := range []string{"/v1/instance", "/v1/projects", "/bridge/v1/executions"} {
-		a := apitest.Call(t, "GET", base, path, d.OwnerToken, nil)
+		a := apitest.Once(t, "GET", base, path, d.OwnerToken, nil)
 		p := refused(t, 503, "unavailable", a)
 		require.Equal(t, "1", a.Header.Get("Retry-After"))
 		require.NotContains(t, p.Detail, nobody)
 	}
 	require.Equal(t, 200, apitest.Call(t, "GET", base, "/healthz", "", nil).Status)
-	r := apitest.Into[readiness](t, 503, apitest.Call(t, "GET", base, "/readyz", "", nil))
+	r := apitest.Into[readiness](t, 503, apitest.Once(t, "GET", base, "/readyz", "", nil))
 	require.Equal(t, "postgresql", r.Checks[0].Name)
 	require.False(t, r.Checks[0].OK)
 }
@@ -78,7 +78,7 @@ func TestInstance(t *testing.T) {
 
 	_, err := d.Pool.Exec(t.Context(), `DROP TABLE instance CASCADE`)
 	require.NoError(t, err)
-	a := d.call("GET", "/v1/instance", "", nil)
+	a := apitest.Once(t, "GET", d.url, "/v1/instance", "", nil)
 	refused(t, 503, "unavailable", a)
 	require.Equal(t, "1", a.Header.Get("Retry-After"))
 }

@@ -76,7 +76,7 @@ var operations = map[string]named{
 	"POST /v1/projects/{id}/sources/{source_id}/revoke": {"revokeSource", "Stop new dispatches from a source."},
 	"POST /v1/workflows/catalog":                        {"dispatchCatalog", "Freeze pinned agent versions into a revision and offer it to its node."},
 
-	"POST /v1/worker-dispatch/evaluate": {"evaluateWorkerDispatch", "Judge a worker dispatch by the capability contract; nothing is dispatched or written."},
+	"POST /v1/worker-dispatch/evaluate": {"evaluateWorkerDispatch", "Judge a worker dispatch by the capability contract; nothing is dispatched or written, and a value of another type than described reads as absent."},
 
 	"GET /bridge/v1/executions":                   {"pollOffers", "Ask for offers, and wait for one."},
 	"POST /bridge/v1/executions/{id}/claim":       {"claim", "Take an offer: a lease and a plan."},

@@ -63,12 +63,15 @@ func TestNoWorkWithoutASigner(t *testing.T) {
 	}
 	_, err := s.Pool.Exec(t.Context(), `UPDATE signers SET seen_at = clock_timestamp() - interval '31 seconds'`)
 	require.NoError(t, err)
-	for _, a := range []apitest.Answer{s.Operator("POST", "/v1/workflows", request), claim()} {
+	for _, a := range []apitest.Answer{
+		apitest.Once(t, "POST", s.URL, "/v1/workflows", s.OwnerToken, request),
+		apitest.Once(t, "POST", s.URL, "/bridge/v1/executions/"+offer+"/claim", s.NodeToken, workflow.ClaimRequest{ClaimID: uuid.NewString()}),
+	} {
 		apitest.Refused(t, http.StatusServiceUnavailable, contracts.CodeUnavailable, a)
 		require.Equal(t, "1", a.Header.Get("Retry-After"))
 		require.Contains(t, string(a.Body), "no worker can sign")
 	}
-	require.Equal(t, http.StatusServiceUnavailable, apitest.Call(t, "GET", s.URL, "/readyz", "", nil).Status)
+	require.Equal(t, http.StatusServiceUnavailable, apitest.Once(t, "GET", s.URL, "/readyz", "", nil).Status)
 	require.Equal(t, http.StatusOK, s.Operator("GET", "/v1/tasks/"+held.TaskID, nil).Status)
 	sound(t, s)
 
@@ -93,7 +96,9 @@ func TestAVerdictWaitsForItsSignature(t *testing.T) {
 		require.NoError(t, err)
 	}
 	hide(`clock_timestamp()`)
-	apitest.Refused(t, http.StatusServiceUnavailable, contracts.CodeUnavailable, h.Event(e))
+	h.Sequence++
+	e.Fence, e.Sequence = h.Fence(), h.Sequence
+	apitest.Refused(t, http.StatusServiceUnavailable, contracts.CodeUnavailable, h.TryPost("events", e))
 	require.Equal(t, workflow.PhaseVerifying, s.Detail(d.TaskID).Phase)
 	hide(`NULL`)
 	h.Sequence--

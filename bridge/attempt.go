@@ -32,7 +32,7 @@ type attempt struct {
 	job     Job
 
 	// Of a dispatch that the capability contract binds: what the session registered, the look before the
-	// call, and whether the server knows that it runs.
+	// call, and whether the server may know that it runs.
 	registered Registration
 	before     look
 	called     bool

@@ -57,7 +57,7 @@ func (r *repository) advance(ctx context.Context, b *branchMark, to string) erro
 		expected = noObject
 	}
 	if _, err := r.run(ctx, "update-ref", "--no-deref", "-m", "countersign: candidate", branchRef(b.Name), to, expected); err != nil {
-		return fmt.Errorf("branch %s was moved: %w", b.Name, err)
+		return fmt.Errorf("branch %s was moved meanwhile, or its name is taken: %w", b.Name, err)
 	}
 	return nil
 }

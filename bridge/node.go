@@ -154,6 +154,11 @@ func (n *Node) Run(ctx context.Context) error {
 	if n.git, err = findGit(ctx); err != nil {
 		return n.ending(ctx, err)
 	}
+	for _, workspace := range n.workspaces {
+		if _, err := openRepository(ctx, n.git, workspace); err != nil && ctx.Err() == nil {
+			n.log.Warn("workspace is not a Git repository that can be worked on: only artifact tasks can run there", "workspace", workspace, "error", err)
+		}
+	}
 	if err := n.recover(ctx); err != nil {
 		return n.ending(ctx, err)
 	}

@@ -3,6 +3,9 @@
 package bridge
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,4 +51,24 @@ func TestFailThenCorrection(t *testing.T) {
 	require.Contains(t, note, "Attempt 2.")
 	require.Equal(t, 2, strings.Count(s.repo.git("ls-tree", "-r", "--name-only", tip, ".countersign/"), "\n")+1)
 	s.cleared()
+}
+
+// A workspace that is no directory is refused at start; one that is no repository serves artifact tasks,
+// and the log says so.
+func TestWorkspacesAreLookedAtAtStart(t *testing.T) {
+	s := newStage(t)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	o := s.opts
+	o.Workspaces = []string{file}
+	_, err := New(o)
+	require.ErrorContains(t, err, file+": is not a directory")
+
+	plain := t.TempDir()
+	s.opts.Workspaces = append(s.opts.Workspaces, plain)
+	s.dispatch("Please write a note.")
+	s.run()
+	s.server.settled(workflow.PhaseAccepted)
+	require.Regexp(t, `level=WARN msg="workspace is not a Git repository[^\n]*workspace=`+regexp.QuoteMeta(plain), s.log.String())
+	require.NotContains(t, s.log.String(), "workspace="+s.repo.dir)
 }

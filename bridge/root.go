@@ -60,7 +60,7 @@ func (r root) plains() string { return filepath.Join(string(r), ".sdd", "workspa
 func (r root) plain(session string) string { return filepath.Join(r.plains(), session) }
 
 // ErrRootInUse says that another bridge runs on the same root directory.
-var ErrRootInUse = errors.New("another bridge uses this root directory")
+var ErrRootInUse = errors.New("another bridge uses this root directory; give this one another with --root (COUNTERSIGN_BRIDGE_ROOT)")
 
 // lock takes the root for this process. The kernel lets go of it when the process ends, however it ends.
 func (r root) lock() (unlock func(), err error) {

@@ -4,7 +4,9 @@ package bridge
 
 import (
 	"fmt"
+	"regexp"
 
+	"countersign/contracts/canonjson"
 	"countersign/contracts/workflow"
 
 	"github.com/go-json-experiment/json"
@@ -107,16 +109,37 @@ type childStep struct {
 	ClearEnvironment bool `json:"clear_environment,omitzero"`
 }
 
+// scenarioStart is how a prompt begins that was meant to be a scenario.
+var scenarioStart = regexp.MustCompile(`^\s*\{\s*"synthetic"`)
+
+// brokenScenario says where the fault is, in the words of JSON. A scenario is read more freely than
+// anything else, for it may hold payloads that are wrong on purpose; whatever fails here fails there too.
+func brokenScenario(prompt string, err error) error {
+	var strict struct {
+		Synthetic scenario `json:"synthetic"`
+	}
+	if said := canonjson.Decode([]byte(prompt), &strict); said != nil {
+		err = said
+	}
+	return fmt.Errorf("broken scenario: %w", err)
+}
+
 // parseScenario returns nil for a prompt that is not a scenario, and an error for one that is a
 // broken one.
 func parseScenario(prompt string) (*scenario, error) {
 	var outer map[string]jsontext.Value
-	if json.Unmarshal([]byte(prompt), &outer) != nil || len(outer) != 1 || outer["synthetic"] == nil {
+	if err := json.Unmarshal([]byte(prompt), &outer); err != nil {
+		if !scenarioStart.MatchString(prompt) {
+			return nil, nil
+		}
+		return nil, brokenScenario(prompt, err)
+	}
+	if len(outer) != 1 || outer["synthetic"] == nil {
 		return nil, nil
 	}
 	s := &scenario{}
 	if err := json.Unmarshal(outer["synthetic"], s, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("broken scenario: %w", err)
+		return nil, brokenScenario(prompt, err)
 	}
 	for _, lists := range [][][]scriptStep{s.Work, s.Verify} {
 		for _, steps := range lists {

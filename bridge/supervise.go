@@ -78,10 +78,11 @@ func (a *attempt) attend(ctx context.Context, p *process, w *watch) error {
 	}
 	// A quick provider may have ended already; a result needs the report all the same.
 	if session := w.report().Session; session != "" {
+		// The server may know of it before its answer is here.
+		a.called = true
 		if _, err := a.send(ctx, a.starting(session)); err != nil {
 			return err
 		}
-		a.called = true
 		a.log.Info("provider is running", "session", session)
 	}
 	select {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"countersign/contracts/workflow"
@@ -133,6 +135,11 @@ func fileName(id string) string {
 // judge is the default verifier: a criterion passes when the candidate is what it claims to be,
 // unless the scenario says otherwise.
 func (a *agent) judge(said map[string]judgement) error {
+	for _, id := range slices.Sorted(maps.Keys(said)) {
+		if !slices.ContainsFunc(a.job.Criteria, func(c workflow.Criterion) bool { return c.ID == id }) {
+			return fmt.Errorf("the scenario's verdict names %q, which is no criterion of the task", id)
+		}
+	}
 	found, err := a.examine()
 	outcome := workflow.CriterionPass
 	if err != nil {

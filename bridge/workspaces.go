@@ -4,6 +4,7 @@ package bridge
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,11 @@ func resolveWorkspaces(paths []string, r root) (workspaces, error) {
 		real, err := filepath.EvalSymlinks(p)
 		if err != nil {
 			return nil, fmt.Errorf("workspace: %w", err)
+		}
+		if info, err := os.Stat(real); err != nil {
+			return nil, fmt.Errorf("workspace: %w", err)
+		} else if !info.IsDir() {
+			return nil, fmt.Errorf("workspace %s: is not a directory", real)
 		}
 		if within(string(r), real) || within(real, string(r)) {
 			return nil, fmt.Errorf("root %s and workspace %s lie within each other", r, real)

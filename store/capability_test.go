@@ -50,8 +50,16 @@ func TestFsckEvaluatesDecisionsAgain(t *testing.T) {
 				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), 'unproven', 'missing')::bytea AS b
 					FROM payloads JOIN dispatch_decisions ON record_sha256 = sha256) x RETURNING sha256)
 			UPDATE dispatch_decisions SET record_sha256 = (SELECT sha256 FROM other)`,
+		"the outcome": `WITH other AS (INSERT INTO payloads (sha256, body)
+				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), 'host-native', 'external')::bytea AS b
+					FROM payloads JOIN dispatch_decisions ON record_sha256 = sha256) x RETURNING sha256)
+			UPDATE dispatch_decisions SET record_sha256 = (SELECT sha256 FROM other)`,
 		"the input": `WITH other AS (INSERT INTO payloads (sha256, body)
 				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), 'host-native', 'external')::bytea AS b
+					FROM payloads JOIN dispatch_decisions ON input_sha256 = sha256) x RETURNING sha256)
+			UPDATE dispatch_decisions SET input_sha256 = (SELECT sha256 FROM other)`,
+		"an input like it": `WITH other AS (INSERT INTO payloads (sha256, body)
+				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), '"input_refs":[]', '"input_refs":["x"]')::bytea AS b
 					FROM payloads JOIN dispatch_decisions ON input_sha256 = sha256) x RETURNING sha256)
 			UPDATE dispatch_decisions SET input_sha256 = (SELECT sha256 FROM other)`,
 		"a table": `WITH other AS (INSERT INTO payloads (sha256, body) VALUES (encode(sha256('[]'), 'hex'), '[]') RETURNING sha256)

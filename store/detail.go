@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"countersign/contracts"
 	"countersign/contracts/workflow"
 
 	"github.com/go-json-experiment/json"
@@ -35,7 +36,7 @@ func (s *Store) TaskDetail(ctx context.Context, who Identity, taskID string, aft
 		var id string
 		err := tx.QueryRow(ctx, `SELECT workflow_id FROM revisions WHERE task_id = $1 ORDER BY number DESC LIMIT 1`, taskID).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return notFound("revision")
+			return notYet(ctx, tx, who.User, taskID, "the task has no revision yet", "revision")
 		}
 		if err != nil {
 			return err
@@ -177,10 +178,19 @@ func (s *Store) TaskReceipt(ctx context.Context, who Identity, taskID string) (w
 		WHERE c.task_id = $1 AND m.user_name = $2 AND m.status = 'active'`, taskID, who.User).
 		Scan(&r.ReceiptID, &r.TaskID, &r.WorkflowID, &r.ContractDigest, &r.CandidateCommit, &r.CandidateHash, &r.EntryHash, &r.AcceptedAt, (*[]byte)(&r.Envelope))
 	if errors.Is(err, pgx.ErrNoRows) {
-		return r, notFound("receipt")
+		err = notYet(ctx, s.pool, who.User, taskID, "the task is not accepted, so it has no receipt", "receipt")
 	}
 	if err != nil {
 		return r, translate(err)
 	}
 	return r, nil
+}
+
+// notYet is the not_found of what a task does not have yet. Whoever may not see the task hears the one
+// answer for unknown and foreign ids.
+func notYet(ctx context.Context, q querier, user, taskID, why, thing string) error {
+	if _, err := readTask(ctx, q, user, taskID); err != nil {
+		return hiddenAs(err, thing)
+	}
+	return contracts.Refuse(contracts.CodeNotFound, "%s", why)
 }

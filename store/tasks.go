@@ -168,8 +168,12 @@ func artifactKind(declared []byte) (string, error) {
 func (t lockedTask) permits(req workflow.PatchTask) error {
 	active := t.phase != nil && !t.phase.Final()
 	accepted := t.phase != nil && *t.phase == workflow.PhaseAccepted
+	why := "the task's revision decides this"
+	if active {
+		why = "the task's active revision decides this; cancel the revision first"
+	}
 	managed := func(field string) error {
-		return &contracts.Error{Code: contracts.CodeManagedByWorkflow, Path: "$." + field, Detail: "the task's revision decides this"}
+		return &contracts.Error{Code: contracts.CodeManagedByWorkflow, Path: "$." + field, Detail: why}
 	}
 	switch {
 	case t.version != req.ExpectedVersion:

@@ -6,6 +6,7 @@ import (
 
 	"countersign/contracts"
 	"countersign/contracts/workflow"
+	"countersign/store"
 	"countersign/store/storetest"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -141,4 +142,30 @@ func TestOneOfManyEditsOfAVersionWins(t *testing.T) {
 		require.Equal(t, contracts.CodeVersionConflict, code)
 	}
 	require.Equal(t, 1, won)
+}
+
+// Whoever sees a task hears that it has no revision or receipt yet; to everybody else it is unknown, as
+// is a task that does not exist.
+func TestWhatATaskDoesNotHaveYet(t *testing.T) {
+	t.Parallel()
+	b := storetest.New(t)
+	p := b.MakeProject(t, "ada")
+	b.MakeUser(t, "stranger")
+	made, err := b.Store.CreateTask(t.Context(), "ada", workflow.CreateTask{WriteContext: b.ContextFor(t, p.ID), Title: "t", Goal: "g"})
+	require.NoError(t, err)
+	said := func(user, task string) (revision, receipt string) {
+		_, err := b.Store.TaskDetail(t.Context(), store.Identity{User: user}, task, 0, 1)
+		require.Equal(t, contracts.CodeNotFound, contracts.CodeOf(err))
+		_, other := b.Store.TaskReceipt(t.Context(), store.Identity{User: user}, task)
+		require.Equal(t, contracts.CodeNotFound, contracts.CodeOf(other))
+		return err.Error(), other.Error()
+	}
+	revision, receipt := said("ada", made.ID)
+	require.Equal(t, "not_found: the task has no revision yet", revision)
+	require.Equal(t, "not_found: the task is not accepted, so it has no receipt", receipt)
+	unknownRevision, unknownReceipt := said("ada", "00000000-0000-4000-8000-000000000000")
+	revision, receipt = said("stranger", made.ID)
+	require.Equal(t, unknownRevision, revision)
+	require.Equal(t, unknownReceipt, receipt)
+	require.Equal(t, "not_found: no such revision", revision)
 }

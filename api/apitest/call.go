@@ -52,10 +52,19 @@ func Call(t testing.TB, method, base, path, token string, body any) Answer {
 		if a.Status != http.StatusServiceUnavailable || time.Now().After(end) {
 			return a
 		}
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// CallWith is Call with raw bytes and headers.
+// Once sends a request a single time, for answers that are to be 503.
+func Once(t testing.TB, method, base, path, token string, body any) Answer {
+	t.Helper()
+	a, err := Try(t, method, base, path, token, body)
+	require.NoError(t, err)
+	return a
+}
+
+// CallWith is Once with raw bytes and headers.
 func CallWith(t testing.TB, method, base, path, token string, header http.Header, body io.Reader) Answer {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, base+path, body)
@@ -202,9 +211,7 @@ func (h *Held) Post(route string, body any) Answer {
 // TryPost is Post once, whatever the answer.
 func (h *Held) TryPost(route string, body any) Answer {
 	h.s.t.Helper()
-	a, err := Try(h.s.t, "POST", h.s.URL, "/bridge/v1/executions/"+h.ExecutionID+"/"+route, h.s.NodeToken, body)
-	require.NoError(h.s.t, err)
-	return a
+	return Once(h.s.t, "POST", h.s.URL, "/bridge/v1/executions/"+h.ExecutionID+"/"+route, h.s.NodeToken, body)
 }
 
 // Event sends the next event and returns the answer, whatever it is.

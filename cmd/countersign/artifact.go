@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"os"
 	"strings"
 
 	"countersign/contracts"
@@ -19,7 +18,7 @@ type artifactCommands struct {
 	Record artifactRecord `cmd:"" help:"Complete a task on what it wrote, in the .sdd directory."`
 	Attach artifactAttach `cmd:"" help:"Record a file that figures can be anchored to."`
 	Verify artifactVerify `cmd:"" help:"Check a task's artifact, offline."`
-	Export artifactExport `cmd:"" help:"Write the server's records as a .sdd directory that verifies offline."`
+	Export artifactExport `cmd:"" group:"work" help:"Write the server's records as a .sdd directory that verifies offline."`
 }
 
 type artifactHash struct {
@@ -47,25 +46,13 @@ func (c *artifactHash) Run(s *session) error {
 	}
 	canonical, err := artifact.Canonicalise(artifact.Kind(c.Kind), in, out)
 	if err != nil || c.Canonical {
-		return err
+		return about(c.File, err)
 	}
 	return s.out.JSON(struct {
 		Kind        string `json:"kind"`
 		ContentHash string `json:"content_hash"`
 		Bytes       int64  `json:"bytes"`
 	}{c.Kind, canonical.ContentHash, canonical.Bytes})
-}
-
-// openInput opens a file argument; - is standard input.
-func (s *session) openInput(path string) (io.ReadCloser, error) {
-	if path == "-" {
-		return io.NopCloser(s.in), nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, &statusError{exitRefused, err}
-	}
-	return f, nil
 }
 
 type artifactCheck struct {
@@ -94,7 +81,7 @@ func (c *artifactCheck) Run(s *session) error {
 	defer in.Close()
 	var canonical bytes.Buffer
 	if _, err := artifact.Canonicalise(artifact.Kind(c.Kind), in, &canonical); err != nil {
-		return err
+		return about(c.File, err)
 	}
 	results, err := artifact.Evaluate(artifact.Kind(c.Kind), &canonical, criteria, nil)
 	if err != nil {
@@ -166,5 +153,5 @@ func (c *artifactSpec) Run(s *session) error {
 	if printed != nil {
 		return printed
 	}
-	return &statusError{exitRefused, refusal}
+	return &statusError{exitRefused, about(c.File, refusal)}
 }

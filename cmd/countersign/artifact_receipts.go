@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"countersign/contracts/figures"
@@ -22,13 +21,15 @@ func (a anchorReceipts) resolver(s *session) (figures.Resolver, error) {
 	if len(a.Receipt) == 0 {
 		return nil, nil
 	}
+	check := receiptVerify{Key: a.Key, KeySHA256: a.KeySHA256}
+	trust, err := check.trust(s)
+	if err != nil {
+		return nil, err
+	}
 	known := map[string]receipt.Verified{}
 	for _, path := range a.Receipt {
-		check := receiptVerify{Path: path, Key: a.Key, KeySHA256: a.KeySHA256}
-		verified, err := check.verify(s)
-		if usage, ok := errors.AsType[usageError](err); ok {
-			return nil, usage
-		}
+		check.Path = path
+		verified, err := check.verify(s, trust)
 		if err != nil {
 			return nil, &statusError{exitRefused, fmt.Errorf("--receipt %s: %w", path, err)}
 		}

@@ -56,7 +56,7 @@ func (c *artifactRecord) Run(s *session) error {
 	}
 	spec, err := artifact.ParseSpec(data)
 	if err != nil {
-		return err
+		return about(c.Spec, err)
 	}
 	options := c.options()
 	if options.Receipts, err = c.resolver(s); err != nil {

@@ -27,7 +27,7 @@ func (c *capabilityEvaluate) Run(s *session) error {
 	}
 	in, err := capability.Decode(data)
 	if err != nil {
-		return err
+		return about(c.File, err)
 	}
 	return s.out.JSON(capability.Evaluate(in))
 }

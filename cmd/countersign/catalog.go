@@ -61,10 +61,10 @@ func (c *agentAdd) Run(s *session) error {
 	}
 	var version workflow.AddAgentVersion
 	if err := canonjson.Decode(data, &version); err != nil {
-		return err
+		return about(c.File, err)
 	}
 	if err := workflow.Validate(&version); err != nil {
-		return err
+		return about(c.File, err)
 	}
 	r, err := s.remote()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"countersign/cmd/countersign/internal/term"
@@ -131,20 +130,4 @@ func hint(err error) error {
 	}
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	return fmt.Errorf("%s (see `%s --help`)", text, command)
-}
-
-// readInput reads a file argument; - is standard input.
-func (s *session) readInput(path string) ([]byte, error) {
-	if path == "-" {
-		data, err := io.ReadAll(s.in)
-		if err != nil {
-			return nil, &statusError{exitRefused, fmt.Errorf("standard input: %w", err)}
-		}
-		return data, nil
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, &statusError{exitRefused, err}
-	}
-	return data, nil
 }

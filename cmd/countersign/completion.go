@@ -53,7 +53,7 @@ func (c *completionCheck) Run(s *session) error {
 		return err
 	}
 	if violation != nil {
-		return &statusError{exitRefused, violation}
+		return &statusError{exitRefused, about(c.File, violation)}
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (c *completionFollowups) Run(s *session) error {
 	}
 	refusal, violation := completion.ParseRefusal(data)
 	if violation != nil {
-		return violation
+		return about(c.File, violation)
 	}
 	type followUp struct {
 		TaskID string `json:"task_id"`

@@ -46,7 +46,7 @@ func (c *dispatchCommand) Run(s *session) error {
 	}
 	file, err := readDispatch(data)
 	if err != nil {
-		return err
+		return about(c.File, err)
 	}
 	r, err := s.remote()
 	if err != nil {
@@ -54,7 +54,10 @@ func (c *dispatchCommand) Run(s *session) error {
 	}
 	d, err := file.send(s.ctx, r)
 	if err != nil {
-		return inFile(err, file.bare)
+		if err = inFile(err, file.bare); contracts.CodeOf(err) == contracts.CodeInvalid {
+			err = about(c.File, err)
+		}
+		return err
 	}
 	return s.print(d, func() error {
 		return s.out.Fields(

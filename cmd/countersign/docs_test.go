@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"os"
@@ -10,8 +11,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"countersign/contracts/canonjson"
 	"countersign/contracts/capability"
+	"countersign/contracts/workflow"
 
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
@@ -76,6 +80,41 @@ func TestDocumentedReasonCodes(t *testing.T) {
 	for _, code := range capability.ReasonCodes() {
 		said, _ := capability.Explain(code)
 		require.Contains(t, string(page), "| `"+string(code)+"` | "+said.Sentence+" | "+said.Remedy+" |")
+	}
+}
+
+// TestDocumentedCapability: what docs/capability.md shows can be pasted, and does what is said of it.
+func TestDocumentedCapability(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(repository + "/docs/capability.md")
+	require.NoError(t, err)
+	shown := regexp.MustCompile("(?s)```(?:json)?\n(.*?)\n```").FindAllSubmatch(page, -1)
+	require.Len(t, shown, 2)
+
+	in, err := capability.Decode(shown[0][1])
+	require.NoError(t, err)
+	result := capability.Evaluate(in)
+	require.Equal(t, capability.ActionFallback, result.Action)
+	require.Equal(t, []capability.ReasonCode{"subagent_capability_missing"}, result.Outcome.ReasonCodes)
+	require.Len(t, result.Diagnostics, 1, "no value of a wrong type")
+
+	script, err := os.ReadFile("testdata/script/offline/bad_data.txtar")
+	require.NoError(t, err)
+	spec, _, ok := bytes.Cut(bytes.SplitAfter(script, []byte("-- spec.json --\n"))[1], []byte("\n}\n-- "))
+	require.True(t, ok)
+	spec = bytes.Replace(spec, []byte(`"method": " "`), []byte(`"method": "m"`), 1)
+	_, err = readDispatch(append(append(append(spec, ",\n"...), shown[1][1]...), "\n}"...))
+	require.NoError(t, err)
+	var member struct {
+		WorkerDispatch workflow.WorkerDispatch `json:"worker_dispatch"`
+	}
+	require.NoError(t, canonjson.Decode([]byte("{"+string(shown[1][1])+"}"), &member))
+	for _, r := range member.WorkerDispatch.ScopeReceipts {
+		captured, err := time.Parse(time.RFC3339, r.CapturedAt)
+		require.NoError(t, err)
+		expires, err := time.Parse(time.RFC3339, r.FreshnessExpiresAt)
+		require.NoError(t, err)
+		require.True(t, captured.Before(time.Now()) && expires.After(time.Now()))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -101,6 +102,16 @@ func report(w io.Writer, err error) {
 	if refusal, ok := errors.AsType[*client.Refusal](err); ok && refusal.RequestID != "" {
 		text += " (request " + refusal.RequestID + ")"
 	}
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
-	fmt.Fprintln(w, "countersign: "+term.Safe(text))
+	fmt.Fprintln(w, "countersign: "+term.Safe(oneLine(text)))
+}
+
+// oneLine joins the lines of an error, each once: a driver names an address for every way it was tried.
+func oneLine(text string) string {
+	var lines []string
+	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 }

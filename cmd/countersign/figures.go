@@ -37,7 +37,7 @@ func (c *figuresScan) Run(s *session) error {
 			return err
 		}
 		if policy, err = figures.ParsePolicy(data); err != nil {
-			return err
+			return about(c.Policy, err)
 		}
 	}
 	tokenizer, err := figures.NewTokenizer(policy)
@@ -49,7 +49,7 @@ func (c *figuresScan) Run(s *session) error {
 		return err
 	}
 	if !utf8.Valid(text) {
-		return &statusError{exitRefused, errors.New("the text is not valid UTF-8")}
+		return &statusError{exitRefused, about(c.File, errors.New("the text is not valid UTF-8"))}
 	}
 	return s.out.JSON(tokenizer.Tokens(string(text)))
 }
@@ -86,14 +86,14 @@ func (c *figuresCheck) Run(s *session) error {
 	}
 	statements := map[string]string{}
 	if err := canonjson.Decode(data, &statements); err != nil {
-		return err
+		return about(c.Resolves, err)
 	}
 	if data, err = s.readInput(c.Bundle); err != nil {
 		return err
 	}
 	bundle, err := figures.ParseBundle(data)
 	if err != nil {
-		return err
+		return about(c.Bundle, err)
 	}
 	tokenizer, err := figures.NewTokenizer(figures.DefaultPolicy())
 	if err != nil {

@@ -43,6 +43,10 @@ func (c *fsckCommand) Run(s *session) error {
 		return err
 	}
 	defer st.Close()
+	// A person who gave a wrong URL has no call to repeat, so the driver's own words are better here.
+	if err := st.Ping(s.ctx); err != nil {
+		return fmt.Errorf("the database cannot be read: %w", err)
+	}
 	if err := st.Migrated(s.ctx); err != nil {
 		return err
 	}

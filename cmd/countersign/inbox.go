@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"countersign/contracts/workflow"
-
-	"github.com/go-json-experiment/json"
 )
 
 type inboxCommand struct {
@@ -47,13 +45,6 @@ func (c *inboxCommand) Run(s *session) error {
 
 // asked is what a refusal asks, names or proposes, in one line.
 func asked(item workflow.InboxItem) string {
-	var r struct {
-		Question      string   `json:"question"`
-		BlockingDep   string   `json:"blocking_dep"`
-		ProposedSplit []string `json:"proposed_split"`
-	}
-	if item.Refusal == nil || json.Unmarshal(item.Refusal, &r) != nil {
-		return ""
-	}
+	r := refusalOf(item.Refusal)
 	return r.Question + r.BlockingDep + strings.Join(r.ProposedSplit, "; ")
 }

@@ -83,7 +83,7 @@ func (c *planLoad) parse(s *session) ([]planning.Entry, error) {
 	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, planning.MaxBytes+1))
 	if err != nil {
-		return nil, &statusError{exitRefused, err}
+		return nil, &statusError{exitRefused, about(c.File, err)}
 	}
 	entries, err := planning.ParsePlan(data)
 	refusal, ok := errors.AsType[*contracts.Error](err)
@@ -92,5 +92,5 @@ func (c *planLoad) parse(s *session) ([]planning.Entry, error) {
 			return nil, err
 		}
 	}
-	return entries, err
+	return entries, about(c.File, err)
 }

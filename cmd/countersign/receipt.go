@@ -76,7 +76,11 @@ func (c *receiptExport) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := packdir.Write(c.Out, pack); err != nil {
+	err = packdir.Write(c.Out, pack)
+	if errors.Is(err, packdir.ErrAnother) {
+		return &statusError{exitRefused, err}
+	}
+	if err != nil {
 		return err
 	}
 	return s.print(exported{verified, c.Out, receipt.Files}, func() error {
@@ -125,16 +129,21 @@ type verification struct {
 
 // Run verifies.
 func (c *receiptVerify) Run(s *session) error {
-	verified, err := c.verify(s)
+	trust, err := c.trust(s)
 	if usage, ok := errors.AsType[usageError](err); ok {
 		return usage
 	}
 	if err != nil {
 		return s.notProved(err)
 	}
+	verified, err := c.verify(s, trust)
+	if err != nil {
+		return s.notProved(about(c.Path, err))
+	}
 	return s.print(verification{Proved: true, Verified: &verified}, func() error {
 		return s.out.Fields("proved", "yes", "receipt", verified.ReceiptID, "task", verified.TaskID, "commit", verified.CandidateCommit, "candidate", verified.CandidateHash, "entry", verified.EntryHash,
-			"contract", verified.ContractDigest, "accepted", stamp(verified.AcceptedAt), "signer", strings.Join(verified.Signers, " "))
+			"contract", verified.ContractDigest, "accepted", stamp(verified.AcceptedAt), "signer", strings.Join(verified.Signers, " "),
+			"note", strings.Join(verified.Warnings, "; "))
 	})
 }
 
@@ -156,17 +165,14 @@ func (s *session) notProved(err error) error {
 	return &statusError{code, err}
 }
 
-func (c *receiptVerify) verify(s *session) (receipt.Verified, error) {
-	trust, err := c.trust(s)
-	if err != nil {
-		return receipt.Verified{}, err
-	}
+func (c *receiptVerify) verify(s *session, trust receipt.Trust) (receipt.Verified, error) {
 	if info, err := os.Stat(c.Path); err == nil && info.IsDir() {
 		pack, err := packdir.Read(c.Path)
 		if err != nil {
 			return receipt.Verified{}, err
 		}
-		return pack.Verify(trust)
+		verified, err := pack.Verify(trust)
+		return verified, c.advised(err)
 	}
 	data, err := s.readInput(c.Path)
 	if err != nil {
@@ -177,7 +183,16 @@ func (c *receiptVerify) verify(s *session) (receipt.Verified, error) {
 			return receipt.Verified{}, err
 		}
 	}
-	return receipt.Verify(data, trust)
+	verified, err := receipt.Verify(data, trust)
+	return verified, c.advised(err)
+}
+
+// advised tells whoever named no key how to name one.
+func (c *receiptVerify) advised(err error) error {
+	if contracts.CodeOf(err) != receipt.CodeSignerUnknown || len(c.Key)+len(c.KeySHA256) > 0 {
+		return err
+	}
+	return fmt.Errorf("%w; give --key-sha256 FINGERPRINT, or --key PEM, of a signer that you trust", err)
 }
 
 // trust is what the flags say.
@@ -208,17 +223,19 @@ func (c *receiptVerify) trust(s *session) (t receipt.Trust, err error) {
 		return t, err
 	}
 	t.Keys, err = receipt.ParseKeySet(data)
-	return t, err
+	return t, about(c.Keys, err)
 }
 
 // keysBeside is the keys.json of the pack that a file was taken from, empty when there is none.
 func keysBeside(path string) (receipt.KeySet, error) {
-	data, err := os.ReadFile(filepath.Join(filepath.Dir(path), receipt.FileKeys))
+	path = filepath.Join(filepath.Dir(path), receipt.FileKeys)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return receipt.KeySet{}, nil
 	}
 	if err != nil {
 		return receipt.KeySet{}, err
 	}
-	return receipt.ParseKeySet(data)
+	set, err := receipt.ParseKeySet(data)
+	return set, about(path, err)
 }

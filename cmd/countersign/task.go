@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/contracts"
 	"countersign/contracts/workflow"
 )
 
@@ -131,10 +132,14 @@ func (c *taskCancel) Run(s *session) error {
 	if c.ExpectedVersion != 0 {
 		edit.ExpectedVersion = c.ExpectedVersion
 	}
-	if task, err = r.PatchTask(s.ctx, task.ProjectID, task.ID, edit); err != nil {
+	done, err := r.PatchTask(s.ctx, task.ProjectID, task.ID, edit)
+	if contracts.CodeOf(err) == contracts.CodeManagedByWorkflow && task.Workflow != nil && !task.Workflow.Phase.Final() {
+		err = fmt.Errorf("%w: countersign workflow cancel %s", err, task.ID)
+	}
+	if err != nil {
 		return err
 	}
-	return s.printTask(task)
+	return s.printTask(done)
 }
 
 // task is the server and a task on it.
@@ -155,6 +160,9 @@ func (s *session) printTask(t workflow.Task) error {
 			"task", t.ID, "title", t.Title, "goal", t.Goal, "status", string(t.Status), "why", t.TerminalReason,
 			"result", deref(t.ResultSummary), "phase", phaseOf(t), "project", t.ProjectID, "repository", t.Repository,
 			"labels", strings.Join(t.Labels, ", "), "version", fmt.Sprint(t.Version), "updated", stamp(t.UpdatedAt),
+		}
+		if t.Workflow != nil {
+			pairs = append(pairs, refusalFields(t.Workflow.Refusal)...)
 		}
 		return s.out.Fields(append(pairs, declared(t)...)...)
 	})

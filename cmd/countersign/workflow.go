@@ -19,7 +19,7 @@ import (
 
 type workflowCommands struct {
 	Get       workflowGet      `cmd:"" help:"Show a task's current revision, or watch it to its end."`
-	Cancel    cancelCommand    `cmd:"" help:"Cancel a task's current revision and its attempt, at once."`
+	Cancel    cancelCommand    `cmd:"" help:"Cancel a task's current revision; its node then stops the agent."`
 	Reconcile reconcileCommand `cmd:"" help:"Settle an attempt whose lease is over."`
 }
 
@@ -84,6 +84,7 @@ func (s *session) watch(r remote, task string, patience time.Duration) (workflow
 		for _, line := range follow.Dispatches(&d) {
 			s.out.Println(line)
 		}
+		err = s.out.Fields(refusalFields(d.Refusal)...)
 	}
 	return d, err
 }
@@ -145,11 +146,12 @@ func (s *session) printDetail(d workflow.Detail) error {
 			}
 		}
 		s.out.Println()
-		return s.out.Fields(
-			"revision", fmt.Sprintf("%s (%d)", d.WorkflowID, d.Revision), "phase", string(d.Phase), "why", reasonOf(d),
+		pairs := []string{"revision", fmt.Sprintf("%s (%d)", d.WorkflowID, d.Revision), "phase", string(d.Phase), "why", reasonOf(d)}
+		pairs = append(pairs, refusalFields(d.Refusal)...)
+		return s.out.Fields(append(pairs,
 			"waits for", follow.Situation(&d), "candidate", cmp.Or(deref(d.CandidateHash), deref(d.CandidateCommit)), "receipt", deref(d.ReceiptID),
 			"contract", d.ContractDigest, "Temporal", d.Temporal.UIURL,
-		)
+		)...)
 	})
 }
 
@@ -161,6 +163,13 @@ func reasonOf(d workflow.Detail) string {
 }
 
 type cancelCommand struct{ control }
+
+// Help is shown by --help.
+func (cancelCommand) Help() string {
+	return `The revision is cancelled at once, and nothing that its attempt reports counts any more. The agent itself is stopped by
+its node, which hears of it with the next renewal of its lease: within about a third of the lease, when it can reach the
+server. The task stays open; countersign task cancel ends that.`
+}
 
 // Run cancels.
 func (c *cancelCommand) Run(s *session) error { return c.send(s, workflow.ControlCancel) }

@@ -35,7 +35,7 @@ func TestEvaluateJudgesAll(t *testing.T) {
 		{Type: "path_exists", Passed: false, Detail: `nobody judges criteria of type "path_exists"`},
 		{Type: artifact.HashStable, Passed: true, Detail: "the content hash is " + canonical.ContentHash},
 		{Type: artifact.SchemaValid, Passed: false, Detail: `row 1: at "/id": maximum: got 2, want 1`},
-		{Type: artifact.CriteriaMatch, Passed: false, Detail: `predicate 1 does not hold: "0.id" gt`},
+		{Type: artifact.CriteriaMatch, Passed: false, Detail: `predicate 1 does not hold: "0.id" gt 1, for it is 1`},
 		{Type: artifact.CriteriaMatch, Passed: true, Detail: "predicates that hold: 1"},
 		{Type: artifact.HashStable, Passed: false, Detail: "the content hash is " + canonical.ContentHash + " and not sha256:" + strings.Repeat("0", 64)},
 		{Type: artifact.FiguresGrounded, Passed: false, Detail: "nobody resolves anchors here"},

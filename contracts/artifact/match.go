@@ -43,7 +43,7 @@ func (j matchJudge) verdict(e evidence) (bool, string) {
 	var failed []string
 	for i, m := range j {
 		if !m.holds() {
-			failed = append(failed, fmt.Sprintf("predicate %d does not hold: %s", i, m.predicate))
+			failed = append(failed, fmt.Sprintf("predicate %d does not hold: %s%s", i, m.predicate, m.instead()))
 		}
 	}
 	if failed != nil {
@@ -61,6 +61,7 @@ type match struct {
 
 	found  bool  // the path leads somewhere
 	result bool  // what the operator says about it
+	actual any   // a scalar that is there
 	rows   int64 // compared so far
 	member bool  // one of them is the predicate's value
 	differ bool  // one of them is not the item that the predicate's value has in its place
@@ -94,6 +95,11 @@ func (m *match) see(p part) {
 	}
 	if value, ok := lookup(p.value, path); ok {
 		m.found, m.result = true, m.op.holds(value, m.value)
+		switch value.(type) {
+		case map[string]any, []any:
+		default:
+			m.actual = value
+		}
 	}
 }
 
@@ -112,6 +118,19 @@ func (m *match) holds() bool {
 		return !same
 	}
 	return m.op == opContains && m.member
+}
+
+// instead says what is there of a predicate that does not hold.
+func (m *match) instead() string {
+	switch {
+	case m.aboutList() || m.op == opExists:
+		return ""
+	case !m.found:
+		return ", for nothing is there"
+	case m.actual == nil:
+		return ""
+	}
+	return ", for it is " + literal(m.actual)
 }
 
 // lookup follows a path: keys of objects, and indexes of lists from 0.

@@ -81,7 +81,22 @@ type predicate struct {
 }
 
 // String names the predicate in a result.
-func (p predicate) String() string { return fmt.Sprintf("%q %s", clip(p.written, 80), p.op) }
+func (p predicate) String() string {
+	text := fmt.Sprintf("%q %s", clip(p.written, 80), p.op)
+	if p.value != nil {
+		text += " " + literal(p.value)
+	}
+	return text
+}
+
+// literal is a value as JSON, short.
+func literal(value any) string {
+	data, err := stdjson.Marshal(value)
+	if err != nil {
+		return "what JSON cannot hold"
+	}
+	return clip(string(data), 80)
+}
 
 // parsePredicates reads the value of a criteria_match: a non-empty list of exactly {path, op, value}.
 func parsePredicates(value string) ([]predicate, error) {

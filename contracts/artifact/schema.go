@@ -120,6 +120,9 @@ func (j *schemaJudge) verdict(e evidence) (bool, string) {
 // oneLine says what is wrong with a document in one sentence: of all that the validator found, the
 // first by place and then by text, since it finds things in no fixed order.
 func oneLine(err error) string {
+	if schema, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		err = schema.Err // which does not unwrap by itself
+	}
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
 		return strings.Join(strings.Fields(err.Error()), " ")

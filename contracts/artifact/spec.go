@@ -3,6 +3,7 @@
 package artifact
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +64,7 @@ func kindOf(n tree.Node) (Kind, *contracts.Error) {
 		return "", refuse(path, "is required")
 	}
 	if value.Shape != tree.Text {
-		return "", refuse(path, "must be a string and is %s", value.Shape)
+		return "", value.NotText(path)
 	}
 	if kind := Kind(value.Text); kind.Known() {
 		return kind, nil
@@ -75,7 +76,7 @@ func outputPathOf(n tree.Node, kind Kind) (string, *contracts.Error) {
 	const path = specPath + ".output_path"
 	value, given := n.Member("output_path")
 	if given && value.Shape != tree.Text {
-		return "", refuse(path, "must be a string and is %s", value.Shape)
+		return "", value.NotText(path)
 	}
 	blank := strings.TrimSpace(value.Text) == ""
 	switch {
@@ -100,7 +101,7 @@ func canonicalisationOf(n tree.Node, kind Kind) (string, *contracts.Error) {
 	case !given || value.Shape == tree.Null:
 		return "", nil
 	case value.Shape != tree.Text:
-		return "", refuse(path, "must be a string and is %s", value.Shape)
+		return "", value.NotText(path)
 	case value.Text != "" && value.Text != string(kind):
 		return "", refuse(path, "%s is not the rule of %s, which is the only one it has", quote(value.Text), kind)
 	}
@@ -139,7 +140,7 @@ func criterionOf(n tree.Node, path string) (Criterion, *contracts.Error) {
 	case !given:
 		return c, refuse(path+".type", "is required")
 	case kind.Shape != tree.Text:
-		return c, refuse(path+".type", "must be a string and is %s", kind.Shape)
+		return c, kind.NotText(path + ".type")
 	}
 	if c.Type = CriterionType(kind.Text); !slices.Contains(criterionTypes, c.Type) {
 		return c, refuse(path+".type", "%s is none of hash_stable, schema_valid, criteria_match, figures_grounded", quote(kind.Text))
@@ -149,17 +150,29 @@ func criterionOf(n tree.Node, path string) (Criterion, *contracts.Error) {
 	case !given:
 		return c, refuse(path+".value", "is required")
 	case value.Shape != tree.Text:
-		return c, refuse(path+".value", "must be a string and is %s", value.Shape)
+		return c, value.NotText(path + ".value")
 	}
 	c.Value = value.Text
 	if c.Type == FiguresGrounded {
 		if _, err := figures.ParseCriterion(c.Value); err != nil {
-			return c, refuse(path+".value", "%s", clip(err.Error(), 200))
+			return c, refuse(path+".value", "%s", clip(withinValue(err), 200))
 		}
 	} else if strings.TrimSpace(c.Value) == "" {
 		return c, refuse(path+".value", "must not be blank")
 	}
 	return c, nil
+}
+
+// withinValue says what is wrong with a criterion's value, and where in it unless it is the value as a whole.
+func withinValue(err error) string {
+	refusal, ok := errors.AsType[*contracts.Error](err)
+	switch {
+	case !ok:
+		return err.Error()
+	case refusal.Path == "$":
+		return refusal.Detail
+	}
+	return refusal.Path + ": " + refusal.Detail
 }
 
 func quote(s string) string { return strconv.Quote(clip(s, 40)) }

@@ -5,6 +5,7 @@ package canonjson
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"countersign/contracts"
@@ -47,7 +48,7 @@ func semantic(err error) error {
 		return &contracts.Error{Code: own.Code, Path: at + strings.TrimPrefix(own.Path, "$"), Detail: own.Detail}
 	}
 	if s.GoType != nil && s.JSONKind != 0 {
-		return contracts.Invalid(at, "%s where %s is expected", kindName(s.JSONKind), typeName(s.GoType.String()))
+		return contracts.Invalid(at, "%s where %s is expected", kindName(s.JSONKind), typeName(s.GoType))
 	}
 	return contracts.Invalid(at, "%v", s.Err)
 }
@@ -70,9 +71,15 @@ func kindName(k jsontext.Kind) string {
 	return fmt.Sprintf("%v", k)
 }
 
-// typeName names a Go type in JSON's words.
-func typeName(goType string) string {
-	switch t := strings.TrimLeft(goType, "*"); {
+// typeName names a Go type in JSON's words. A type with methods may read itself from anything, so it
+// keeps its own name.
+func typeName(goType reflect.Type) string {
+	for goType.Kind() == reflect.Pointer {
+		goType = goType.Elem()
+	}
+	switch t := goType.String(); {
+	case goType.Kind() == reflect.Struct && reflect.PointerTo(goType).NumMethod() == 0:
+		return "an object"
 	case strings.HasPrefix(t, "[]"):
 		return "a list"
 	case t == "string":

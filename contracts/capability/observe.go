@@ -3,8 +3,10 @@
 package capability
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 )
 
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -40,7 +42,7 @@ func (o *Observation) judge(req Request, started string) (MutationVerdict, strin
 			continue
 		}
 		if change.RunOwned != nil && *change.RunOwned {
-			return MutationViolated, "The run changed something outside of its scope."
+			return MutationViolated, fmt.Sprintf("The run changed %s, which is outside of its scope.", shown(change.Surface))
 		}
 		// Where nothing may change, every change has to be explained. Elsewhere somebody else's change
 		// is none of the worker's, if it is clear what changed and that it was somebody else's.
@@ -53,10 +55,18 @@ func (o *Observation) judge(req Request, started string) (MutationVerdict, strin
 	watched := setOf(o.ObservedSurfaces)
 	for _, surface := range allowed {
 		if !watched[surface] {
-			return MutationUnproven, "An allowed surface was not observed."
+			return MutationUnproven, fmt.Sprintf("The allowed surface %s was not observed.", shown(surface))
 		}
 	}
 	return MutationWithinScope, ""
+}
+
+// shown is a surface in a sentence: quoted, short, and without what looks like a secret.
+func shown(surface string) string {
+	if runes := []rune(surface); len(runes) > 200 {
+		surface = string(runes[:200]) + "…"
+	}
+	return strconv.Quote(redact(surface))
 }
 
 // fault says why an observation proves nothing, or "".

@@ -3,6 +3,7 @@
 package capability
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -43,19 +44,19 @@ func scopeFault(in Input) string {
 	if !receipt.sourceOwned() {
 		return "The scope receipt does not come from the task, the owning workflow or a visible handoff."
 	}
-	if !receipt.freshAt(in.scopeTime()) {
-		return "The scope receipt is not fresh."
+	if why := receipt.staleAt(in.scopeTime()); why != "" {
+		return why
 	}
 	if len(req.AllowedMutationSurfaces) == 0 {
 		return "The explicit mutation scope names no surface."
 	}
 	granted := setOf(receipt.AllowedMutationSurfaces)
-	for _, surface := range req.AllowedMutationSurfaces {
+	for i, surface := range req.AllowedMutationSurfaces {
 		if _, err := ParseSurface(surface); err != nil {
-			return "A requested surface is not a clean path of this repository with a side effect."
+			return fmt.Sprintf("The requested surface %d is not a clean path of this repository with a side effect.", i)
 		}
 		if !granted[surface] {
-			return "A requested surface is not one of the receipt's."
+			return fmt.Sprintf("The requested surface %d is not one of the receipt's.", i)
 		}
 	}
 	return ""
@@ -85,12 +86,25 @@ func (r ScopeReceipt) sourceOwned() bool {
 	})
 }
 
-// freshAt is captured ≤ at < expiry; a time that cannot be read is never fresh.
-func (r ScopeReceipt) freshAt(at string) bool {
+// staleAt says why a receipt is not fresh, which it is for captured ≤ at < expiry; "" when it is. A time
+// that cannot be read is never fresh.
+func (r ScopeReceipt) staleAt(at string) string {
 	captured, ok1 := parseTime(r.CapturedAt)
 	expires, ok2 := parseTime(r.FreshnessExpiresAt)
 	t, ok3 := parseTime(at)
-	return ok1 && ok2 && ok3 && !captured.After(t) && t.Before(expires)
+	switch {
+	case !ok1:
+		return "The scope receipt's captured_at is no RFC 3339 time."
+	case !ok2:
+		return "The scope receipt's freshness_expires_at is no RFC 3339 time."
+	case !ok3:
+		return "The time at which the scope receipt has to be fresh is not known."
+	case captured.After(t):
+		return "The scope receipt is captured in the future."
+	case !t.Before(expires):
+		return "The scope receipt has expired."
+	}
+	return ""
 }
 
 // parseTime reads an RFC 3339 time.

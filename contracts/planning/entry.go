@@ -123,7 +123,7 @@ func textOf(n tree.Node, at, key string) (field, *contracts.Error) {
 	case !given:
 		return field{}, nil
 	case value.Shape != tree.Text:
-		return field{}, contracts.Invalid(at, "must be a string and is %s", value.Shape)
+		return field{}, value.NotText(at)
 	}
 	return field{value.Text, at}, nil
 }
@@ -141,7 +141,7 @@ func (d *draft) readLabels(n tree.Node) *contracts.Error {
 		label := field{item.Text, fmt.Sprintf("%s[%d]", at, i)}
 		switch {
 		case item.Shape != tree.Text:
-			return contracts.Invalid(label.at, "must be a string and is %s", item.Shape)
+			return item.NotText(label.at)
 		case anyMark.MatchString(item.Text):
 			return contracts.Invalid(label.at, "has the form of the marks by which loaded tasks are found again")
 		}

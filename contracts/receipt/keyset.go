@@ -4,6 +4,7 @@ package receipt
 
 import (
 	"encoding/base64"
+	"fmt"
 	"time"
 
 	"countersign/contracts"
@@ -189,6 +190,18 @@ func (s KeySet) reaches(from, to int) bool {
 		}
 	}
 	return true
+}
+
+// revokedSince names those of the signers that were revoked later: a receipt's date is its signer's own
+// word, and who has stolen a key can write any.
+func (s KeySet) revokedSince(signers []string) (warnings []string) {
+	for _, sha256 := range signers {
+		if i := s.find(sha256); i >= 0 && s.Keys[i].RevokedAt != nil {
+			warnings = append(warnings, fmt.Sprintf("key %s was revoked later, at %s (%s); that it signed before is its holder's word",
+				s.Keys[i].ID, s.Keys[i].RevokedAt.UTC().Format(time.RFC3339), s.Keys[i].Reason))
+		}
+	}
+	return warnings
 }
 
 // signsAt refuses a key that could not sign at a time: not yet, not any more, or revoked by then.

@@ -65,8 +65,10 @@ func TestRevocation(t *testing.T) {
 	}
 	before, after := sign(a, noon), sign(a, noon.Add(time.Hour))
 	set.Keys[0].RevokedAt, set.Keys[0].Reason = new(noon.Add(time.Hour)), "stolen"
-	_, err := receipt.Verify(before, receipt.Trust{Keys: set, Pins: pin(a)})
+	v, err := receipt.Verify(before, receipt.Trust{Keys: set, Pins: pin(a)})
 	require.NoError(t, err)
+	require.Len(t, v.Warnings, 1, "it holds, and the reader is told")
+	require.Contains(t, v.Warnings[0], "(stolen)")
 	_, err = receipt.Verify(after, receipt.Trust{Keys: set, Pins: pin(a)})
 	requireCode(t, receipt.CodeUnproven, err)
 	require.ErrorContains(t, err, "revoked")

@@ -33,6 +33,9 @@ type Verified struct {
 	AcceptedAt      time.Time `json:"accepted_at"`
 	// Signers are the fingerprints of the distinct keys under which the receipt is believed.
 	Signers []string `json:"signers"`
+	// Warnings are what a reader should know although the receipt holds, such as that a signer was revoked
+	// after the receipt's date.
+	Warnings []string `json:"warnings,omitzero"`
 }
 
 // Verify checks an envelope, or a sigstore bundle around one. What fails is CodeUnproven; what holds
@@ -79,7 +82,7 @@ func (e envelope) verify(t Trust, contract []byte) (Verified, *contracts.Error) 
 		ReceiptID: st.Predicate.ReceiptID, TaskID: st.Predicate.TaskID, WorkflowID: st.Predicate.WorkflowID,
 		ContractDigest: st.ContractDigest(), CandidateCommit: st.CandidateCommit(), VerdictDigest: st.VerdictDigest(),
 		AcceptedAt: st.Predicate.AcceptedAt, Signers: signers, CandidateHash: st.CandidateHash(),
-		EntryHash: st.Predicate.EntryHash,
+		EntryHash: st.Predicate.EntryHash, Warnings: t.Keys.revokedSince(signers),
 	}, nil
 }
 

@@ -53,6 +53,14 @@ func (n Node) Member(key string) (Node, bool) {
 	return Node{}, false
 }
 
+// NotText refuses the node at path, which should have been a string.
+func (n Node) NotText(path string) *contracts.Error {
+	if n.Shape == Other {
+		return contracts.Invalid(path, "must be a string and is %s: put it in quotation marks", n.Shape)
+	}
+	return contracts.Invalid(path, "must be a string and is %s", n.Shape)
+}
+
 // OnlyKeys wants the node at path to be a mapping of no other keys than known; it names the unknown key
 // that is the first by name.
 func (n Node) OnlyKeys(path string, known ...string) *contracts.Error {

@@ -4,6 +4,7 @@ package workflow
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/contracts"
@@ -57,7 +58,11 @@ func RefuseDispatch(w *WorkerDispatch, now time.Time) *contracts.Error {
 	}
 	code := r.Outcome.ReasonCodes[0]
 	said, _ := capability.Explain(code)
-	e := contracts.Refuse(contracts.CodeDispatchRefused, "%s %s", said.Sentence, said.Remedy)
+	why := strings.Join(r.Diagnostics, " ")
+	if why == "" {
+		why = said.Sentence
+	}
+	e := contracts.Refuse(contracts.CodeDispatchRefused, "%s %s", why, said.Remedy)
 	e.Reason = string(code)
 	var err error
 	if e.Outcome, err = canonjson.Marshal(r.Outcome); err != nil {

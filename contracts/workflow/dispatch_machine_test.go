@@ -486,3 +486,37 @@ func TestWhatIsStoredOfAReport(t *testing.T) {
 		require.ErrorContains(t, err, "at "+path+":", body)
 	}
 }
+
+// A refused dispatch says what exactly does not hold, with what to do.
+func TestARefusedDispatchSaysWhy(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for said, spoil := range map[string]func(*workflow.WorkerDispatch, *workflow.ScopeReceipt){
+		"": func(*workflow.WorkerDispatch, *workflow.ScopeReceipt) {},
+		"has expired": func(_ *workflow.WorkerDispatch, r *workflow.ScopeReceipt) {
+			r.FreshnessExpiresAt = "2026-03-04T12:00:00Z"
+		},
+		"captured in the future":     func(_ *workflow.WorkerDispatch, r *workflow.ScopeReceipt) { r.CapturedAt = "2026-03-05T12:00:00Z" },
+		"captured_at is no RFC 3339": func(_ *workflow.WorkerDispatch, r *workflow.ScopeReceipt) { r.CapturedAt = "yesterday" },
+		"surface 0 is not one of":    func(_ *workflow.WorkerDispatch, r *workflow.ScopeReceipt) { r.AllowedMutationSurfaces = nil },
+		"surface 0 is not a clean path": func(w *workflow.WorkerDispatch, _ *workflow.ScopeReceipt) {
+			w.Request.AllowedMutationSurfaces = []string{"a.txt"}
+		},
+		"authorisation cannot be resolved": func(w *workflow.WorkerDispatch, _ *workflow.ScopeReceipt) {
+			w.Request.MutationAuthorizationRef = ptr("other")
+		},
+	} {
+		w := dispatchFor(now.Add(time.Hour))
+		r := w.ScopeReceipts["scope"]
+		spoil(w, &r)
+		w.ScopeReceipts["scope"] = r
+		refusal := workflow.RefuseDispatch(w, now)
+		if said == "" {
+			require.Nil(t, refusal)
+			continue
+		}
+		require.NotNil(t, refusal, said)
+		require.Contains(t, refusal.Detail, said)
+		require.Contains(t, refusal.Detail, "Supply a fresh, source-owned scope receipt")
+	}
+}

@@ -62,7 +62,7 @@ var nextActions = map[Reason]string{
 	ReasonAttemptInterrupted:         "See why the node stopped, then dispatch a new revision.",
 	ReasonEvidenceMissing:            "Update the node: it handed in a result without its evidence. Then dispatch a new revision.",
 	ReasonArtifactMissing:            "Tell the worker where its output is declared to be, and dispatch a new revision.",
-	ReasonArtifactRejected:           "Read in the history which criterion failed or why the bytes have no canonical form, and dispatch a new revision.",
+	ReasonArtifactRejected:           "Read in the history which criterion failed or why the bytes have no canonical form, and dispatch a new revision; when the declaration itself is wrong, cancel the task and make another.",
 	ReasonVerdictMissing:             "Update the node or the verifier's profile: it judged nothing. Then dispatch a new revision.",
 	ReasonVerdictInvalid:             "Update the node or the verifier's profile: its verdict fits no criterion list. Then dispatch a new revision.",
 	ReasonNodeRevoked:                "Enroll or choose another node and dispatch a new revision.",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -17,6 +18,8 @@ import (
 // has put it there; Discard removes what was not finished.
 type Export struct {
 	workdir string
+	// made are the directories that did not exist before, the innermost first.
+	made    []string
 	partial string
 	log     *os.File
 	lines   *bufio.Writer
@@ -25,6 +28,7 @@ type Export struct {
 // NewExport begins a tree below workdir, which is made when missing. A workdir that has a tree is refused:
 // a copy never replaces records.
 func NewExport(workdir string) (*Export, error) {
+	made := missing(workdir)
 	if err := os.MkdirAll(workdir, 0o755); err != nil {
 		return nil, err
 	}
@@ -35,7 +39,7 @@ func NewExport(workdir string) (*Export, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Export{workdir: workdir, partial: partial}
+	e := &Export{workdir: workdir, made: made, partial: partial}
 	if e.log, err = e.create(lineage.LogPath); err != nil {
 		return nil, errors.Join(err, e.Discard())
 	}
@@ -115,7 +119,19 @@ func (e *Export) Finish(head, card []byte) error {
 	return nil
 }
 
-// Discard removes a tree that was not finished; after Finish it does nothing.
+// missing are the directories that have to be made for dir to exist, itself first.
+func missing(dir string) (dirs []string) {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return dirs
+		}
+		dirs = append(dirs, dir)
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Discard removes a tree that was not finished, and the directories that NewExport made for it unless
+// somebody has put something there; after Finish it does nothing.
 func (e *Export) Discard() error {
 	if e.log != nil {
 		e.log.Close()
@@ -123,5 +139,11 @@ func (e *Export) Discard() error {
 	if e.partial == "" {
 		return nil
 	}
-	return os.RemoveAll(e.partial)
+	err := os.RemoveAll(e.partial)
+	for _, dir := range e.made {
+		if os.Remove(dir) != nil {
+			break // somebody has put something there
+		}
+	}
+	return err
 }

@@ -302,3 +302,27 @@ func TestSecretsAreSaid(t *testing.T) {
 	require.True(t, result.OK)
 	require.NotEmpty(t, result.Notes)
 }
+
+// An export that is given up takes away the directories it made, and nothing of anybody else's.
+func TestADiscardedExportLeavesNothing(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	inner := filepath.Join(top, "a", "b")
+	e, err := NewExport(inner)
+	require.NoError(t, err)
+	require.NoError(t, e.Discard())
+	require.NoDirExists(t, filepath.Join(top, "a"))
+	require.DirExists(t, top)
+
+	e, err = NewExport(inner)
+	require.NoError(t, err)
+	place(t, top, "a/mine", "x")
+	require.NoError(t, e.Discard())
+	require.NoDirExists(t, inner)
+	require.FileExists(t, filepath.Join(top, "a", "mine"))
+
+	e, err = NewExport(top)
+	require.NoError(t, err)
+	require.NoError(t, e.Discard())
+	require.DirExists(t, top)
+}

@@ -28,7 +28,7 @@ const (
 	label = "demo"
 	// patience is how long the server may be away.
 	patience = 30 * time.Second
-	// giveBack is how long an interrupted demo may take to cancel what it began.
+	// giveBack is how long a demo may take to cancel what it began, and to revoke its node.
 	giveBack = 5 * time.Second
 )
 
@@ -58,7 +58,8 @@ type Options struct {
 }
 
 // Run makes a repository and a task, dispatches it, runs a node, and follows the revision to its end,
-// which need not be a good one. When ctx ends before, the revision is cancelled.
+// which need not be a good one. When ctx ends before, the revision is cancelled. The node is revoked
+// with the demo's end, however it ends.
 func Run(ctx context.Context, o Options) (Result, error) {
 	// A workspace is an absolute path.
 	home, err := filepath.Abs(filepath.Join(o.DataDir, "demo"))
@@ -77,6 +78,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	defer o.retire(context.WithoutCancel(ctx), node)
 	dir, err := os.MkdirTemp(home, time.Now().UTC().Format("20060102-150405-"))
 	if err != nil {
 		return Result{}, err

@@ -39,7 +39,7 @@ type File struct {
 }
 
 // ErrNone says that there is no file, so no development server either.
-var ErrNone = errors.New("no development server is running here: start one with `countersign dev`")
+var ErrNone = errors.New("no development server is running here, in this directory or one above it: start one with `countersign dev`")
 
 // Find reads the nearest DefaultDir/Name from dir upward and tells the data directory it lies in;
 // ErrNone when there is none.

@@ -18,7 +18,7 @@ func Dispatches(d *workflow.Detail) (lines []string) {
 	var codes []capability.ReasonCode
 	for _, a := range d.Attempts {
 		if r := a.WorkerDispatch; r != nil {
-			lines = append(lines, fmt.Sprintf("%s %d: %s", a.Purpose, a.Number, standing(r)))
+			lines = append(lines, fmt.Sprintf("%s %d: %s", a.Purpose, a.Number, standing(r, a.EndedAt != nil)))
 			codes = append(codes, r.Outcome.ReasonCodes...)
 		}
 	}
@@ -34,13 +34,18 @@ func Dispatches(d *workflow.Detail) (lines []string) {
 	return lines
 }
 
-// standing is a decision in one line. Nothing but a closed gate lets it say independent.
-func standing(r *workflow.DispatchRecord) string {
+// standing is a decision in one line, of an attempt that has ended or not. Nothing but a closed gate lets
+// it say independent.
+func standing(r *workflow.DispatchRecord, ended bool) string {
 	switch r.Action {
-	case capability.ActionAttempt:
+	case capability.ActionAttempt, capability.ActionWait:
+		switch {
+		case ended:
+			return "it ended before its worker was called"
+		case r.Action == capability.ActionWait:
+			return "it waits for capacity"
+		}
 		return "its worker may be called; nothing is settled yet"
-	case capability.ActionWait:
-		return "it waits for capacity"
 	case capability.ActionFallback, capability.ActionBlock:
 		return "no worker was called, so nothing was done by one"
 	case capability.ActionSettle:

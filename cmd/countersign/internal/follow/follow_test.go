@@ -168,6 +168,10 @@ func TestDispatches(t *testing.T) {
 		require.NotContains(t, lines[0], "independen", "what did not settle well says nothing of it")
 		require.NotContains(t, lines[0], "\x1b")
 	}
+	waiting := record("wait", nil)
+	require.Equal(t, []string{"work 1: it waits for capacity"}, Dispatches(&workflow.Detail{Attempts: []workflow.AttemptView{waiting}}))
+	waiting.EndedAt = new(time.Now())
+	require.Equal(t, []string{"work 1: it ended before its worker was called"}, Dispatches(&workflow.Detail{Attempts: []workflow.AttemptView{waiting}}))
 	open := record("settle", func(r *workflow.DispatchRecord) {
 		r.ResultPromotable, r.ClaimsDenied = true, []capability.Claim{"independent", "\x1b"}
 		r.Outcome.ReasonCodes = []capability.ReasonCode{"isolation_degraded_inherited", "of_tomorrow\x1b"}

@@ -15,7 +15,9 @@ import (
 // noted are the fields of entries that a person wants to see; ids, leases and evidence paths are in
 // the JSON output.
 type noted struct {
-	Reason          string   `json:"reason"`
+	Reason string `json:"reason"`
+	// Path is where a payload violates its contract, Said in what.
+	Path            string   `json:"path"`
 	Said            string   `json:"said"`
 	Outcome         string   `json:"outcome"`
 	FailedCriteria  []string `json:"failed_criteria"`
@@ -49,6 +51,7 @@ func note(e workflow.HistoryEntry) string {
 	add("", n.Reason)
 	add("", strings.Join(n.ReasonCodes, " "))
 	add("failed: ", strings.Join(n.FailedCriteria, ", "))
+	add("at ", n.Path)
 	add("said: ", n.Said)
 	add("commit ", abbreviated(n.ResultCommit))
 	add("candidate ", abbreviated(n.CandidateCommit))

@@ -14,6 +14,9 @@ import (
 	"countersign/contracts/receipt"
 )
 
+// ErrAnother says that a directory is not written to, for the sake of what it holds.
+var ErrAnother = errors.New("holds another receipt; choose another directory")
+
 // Write puts the pack's files in a directory, which is made when missing. Files of these names are
 // replaced, each whole or not at all; others are left alone.
 func Write(dir string, p receipt.Pack) error {
@@ -23,7 +26,7 @@ func Write(dir string, p receipt.Pack) error {
 	// The same receipt again may bring newer keys; another receipt's pack is not written over.
 	there, err := os.ReadFile(filepath.Join(dir, receipt.FileEnvelope))
 	if err == nil && !bytes.Equal(there, p[receipt.FileEnvelope]) {
-		return fmt.Errorf("pack: %s holds another receipt; choose another directory", dir)
+		return fmt.Errorf("pack: %s %w", dir, ErrAnother)
 	}
 	for _, name := range receipt.Files {
 		if err := replace(filepath.Join(dir, name), p[name]); err != nil {
