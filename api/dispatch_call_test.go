@@ -408,3 +408,25 @@ func TestNothingOfItWithoutAWorkerDispatch(t *testing.T) {
 	e.Live = seen(workflow.Event{}).Live
 	refusedEvent(t, h, e, http.StatusUnprocessableEntity, contracts.CodeInvalid, "$.live")
 }
+
+// TestMissingDecisionsShow: a report and a call that nothing was decided on any more are found.
+func TestMissingDecisionsShow(t *testing.T) {
+	t.Parallel()
+	b := newBound(t, apitest.Options{})
+	b.work()
+	b.end(b.verifier(), judged(b.held))
+	require.Equal(t, workflow.PhaseAccepted, b.now().Phase)
+	b.sound()
+	_, err := b.Pool.Exec(t.Context(), `ALTER TABLE dispatch_decisions DISABLE TRIGGER dispatch_decisions_stay`)
+	require.NoError(t, err)
+	for want, stage := range []string{"", "preparing", "settle"} {
+		_, err := b.Pool.Exec(t.Context(), `DELETE FROM dispatch_decisions WHERE stage = $1`, stage)
+		require.NoError(t, err)
+		findings, err := b.Store.Fsck(t.Context())
+		require.NoError(t, err)
+		require.Len(t, findings, 2*want, "of the worker and of its verifier")
+		for _, f := range findings {
+			require.Equal(t, "dispatches_are_decided", f.Rule)
+		}
+	}
+}

@@ -111,6 +111,15 @@ func TestBoundNodeThatChangesNothing(t *testing.T) {
 	require.Equal(t, workflow.PhaseBlocked, d.Phase)
 	require.Equal(t, []capability.ReasonCode{"worker_mutation_scope_violated", "worker_dispatch_failed"}, d.WorkerDispatch.ReasonCodes)
 	require.Nil(t, d.CandidateCommit)
+	// What git ignores is a change as well.
+	require.NoError(t, os.WriteFile(filepath.Join(n.repository, ".gitignore"), []byte("out\n"), 0o600))
+	n.git("add", "--all")
+	n.git("commit", "--quiet", "-m", "Ignore")
+	n.base = n.git("rev-parse", "HEAD")
+	d = n.bound(map[string]any{"work": []any{[]any{write("out", "x")}}}, forbid)
+	require.Equal(t, workflow.PhaseBlocked, d.Phase)
+	require.Equal(t, []capability.ReasonCode{"worker_mutation_scope_violated"}, d.WorkerDispatch.ReasonCodes)
+	require.Nil(t, d.CandidateCommit)
 	sound(t, n.Stack)
 }
 

@@ -22,10 +22,12 @@ const (
 	effectDelete = "delete"
 )
 
-// An event can carry so many changed surfaces of so many characters.
+// An event can carry so many changed surfaces of so many characters, and so many bytes of them: its body
+// has 1 MiB at most, and room for what else it says.
 const (
-	maxChanges = 2000
-	maxSurface = 1200
+	maxChanges      = 2000
+	maxSurface      = 1200
+	maxChangesBytes = 768 << 10
 )
 
 // look is one look: which state it was, the digest of its content, and when.
@@ -136,6 +138,12 @@ func surfaces(found []effect) ([]workflow.SurfaceChange, error) {
 		}
 	}
 	slices.SortFunc(changes, func(a, b workflow.SurfaceChange) int { return strings.Compare(a.Surface, b.Surface) })
+	switch data, err := canonjson.Marshal(changes); {
+	case err != nil:
+		return nil, err
+	case len(data) > maxChangesBytes:
+		return nil, failf("too_many_changes", "the changed paths take %d bytes, an observation has %d for them", len(data), maxChangesBytes)
+	}
 	return changes, nil
 }
 

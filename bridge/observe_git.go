@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"countersign/contracts/workflow"
 )
 
 // gitEffects compares the attempt's base with its result: what is committed, and what lies beside it in
@@ -33,8 +31,8 @@ func (a *attempt) gitEffects(ctx context.Context, candidate string) (result stri
 		beside = append(beside, effect{name, kind})
 	}
 	created := dirt.untracked
-	if a.plan.Workflow.Purpose == workflow.PurposeVerify {
-		// A verifier leaves nothing at all; what a worker leaves ignored is no part of any result.
+	if !a.mayWrite() {
+		// Who may change nothing leaves nothing at all; what others leave ignored is no part of any result.
 		created = append(created, dirt.ignored...)
 	}
 	for _, name := range created {

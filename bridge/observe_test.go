@@ -92,6 +92,11 @@ func TestSurfaces(t *testing.T) {
 	changes, err = surfaces(many[:maxChanges])
 	require.NoError(t, err)
 	require.Len(t, changes, maxChanges)
+	for i := range many {
+		many[i].path = fmt.Sprintf("%s%04d", strings.Repeat("a", 600), i)
+	}
+	_, err = surfaces(many[:maxChanges])
+	require.ErrorContains(t, err, "too_many_changes", "an event of that size is not taken")
 	require.Equal(t, []string{"repo:a:create", "repo:b:write", "repo:c:delete"},
 		watched([]string{"repo:a:create", "repo:b:write", "repo:c:delete", "repo:d:execute", "other:e:write", "repo:../f:write"}),
 		"what a comparison cannot show was not watched")

@@ -124,8 +124,8 @@ func (s *summaryRow) summary() *workflow.DispatchSummary {
 // fsckDispatches evaluates every decision again on its stored input, and holds its row to its record.
 func fsckDispatches(ctx context.Context, tx pgx.Tx) (found []Finding, err error) {
 	rows, err := tx.Query(ctx, `SELECT d.workflow_id || '/' || d.sequence, r.contract, i.body, o.body, d.input_sha256, d.stage, `+
-		`d.action, d.status, d.reason_codes, d.claims_denied, d.independence_gate, d.result_promotable, coalesce(d.execution_id, '')
-		FROM dispatch_decisions d JOIN revisions r ON r.workflow_id = d.workflow_id
+		`d.action, d.status, d.reason_codes, d.claims_denied, d.independence_gate, d.result_promotable, coalesce(d.execution_id, ''), coalesce(e.purpose, 'work')
+		FROM dispatch_decisions d JOIN revisions r ON r.workflow_id = d.workflow_id LEFT JOIN executions e ON e.id = d.execution_id
 		JOIN payloads i ON i.sha256 = d.input_sha256 JOIN payloads o ON o.sha256 = d.record_sha256 ORDER BY d.workflow_id, d.sequence, d.ordinal`)
 	if err != nil {
 		return nil, err
@@ -133,11 +133,12 @@ func fsckDispatches(ctx context.Context, tx pgx.Tx) (found []Finding, err error)
 	var (
 		where, inputSHA256, execution string
 		contract, input, record       []byte
+		purpose                       workflow.Purpose
 		row                           summaryRow
 	)
-	targets := append(append([]any{&where, &contract, &input, &record, &inputSHA256}, row.targets()...), &execution)
+	targets := append(append([]any{&where, &contract, &input, &record, &inputSHA256}, row.targets()...), &execution, &purpose)
 	_, err = pgx.ForEachRow(rows, targets, func() error {
-		if detail := dispatchFault(contract, input, record, inputSHA256, execution, row.summary()); detail != "" {
+		if detail := dispatchFault(contract, input, record, inputSHA256, execution, purpose, row.summary()); detail != "" {
 			found = append(found, Finding{"dispatch_decision_follows", where, detail})
 		}
 		return nil
@@ -146,7 +147,7 @@ func fsckDispatches(ctx context.Context, tx pgx.Tx) (found []Finding, err error)
 }
 
 // dispatchFault says what is wrong with a decision, "" when nothing is.
-func dispatchFault(contract, input, record []byte, inputSHA256, execution string, row *workflow.DispatchSummary) string {
+func dispatchFault(contract, input, record []byte, inputSHA256, execution string, purpose workflow.Purpose, row *workflow.DispatchSummary) string {
 	var (
 		c workflow.Contract
 		r workflow.DispatchRecord
@@ -175,6 +176,8 @@ func dispatchFault(contract, input, record []byte, inputSHA256, execution string
 	switch {
 	case !said || string(again) != string(recorded):
 		return "the input leads to another result"
+	case r.Contract != c.WorkerDispatch.Contract || r.Purpose != purpose:
+		return "the record is about another contract or purpose than its attempt's"
 	case r.InputSHA256 != inputSHA256 || r.ExecutionID != execution || string(shown) != string(told):
 		return "the row says something else than its record"
 	}

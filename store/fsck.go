@@ -87,6 +87,12 @@ var fsckQueries = []struct{ rule, sql string }{
 		LEFT JOIN revisions r ON r.workflow_id = i.workflow_id AND r.project_id = i.project_id WHERE r.workflow_id IS NULL`},
 	{"projects_have_an_owner", `SELECT id, 'no active owner' FROM projects p
 		WHERE NOT EXISTS (SELECT FROM members m WHERE m.project_id = p.id AND m.role = 'owner' AND m.status = 'active')`},
+	{"dispatches_are_decided", `SELECT h.workflow_id || '/' || h.sequence, format('no decision belongs to attempt %s, which was %s', e.id, h.kind)
+		FROM history h JOIN executions e ON e.id = h.attempt_id WHERE e.dispatch IS NOT NULL
+			AND CASE h.kind WHEN 'preparing' THEN NOT EXISTS (SELECT FROM dispatch_decisions d
+					WHERE d.workflow_id = h.workflow_id AND d.sequence = h.sequence AND d.execution_id = e.id AND d.stage = 'preparing')
+				WHEN 'running' THEN e.state = 'ended' AND NOT EXISTS (SELECT FROM dispatch_decisions d WHERE d.execution_id = e.id AND d.stage = 'settle')
+				ELSE false END`},
 	{"start_is_on_its_way", `SELECT r.workflow_id, 'no outbox row starts its workflow' FROM revisions r
 		WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.workflow_id = r.workflow_id AND o.kind = 'start')`},
 }

@@ -7,13 +7,20 @@ import (
 	"slices"
 )
 
+// Denied are those of all claims, sorted, that what was seen of a worker contradicts, however well its
+// result settled.
+func (o Outcome) Denied() []Claim {
+	denied, _ := denyClaims(Claims(), o.belies)
+	return denied
+}
+
 // belies reports whether what was seen of a worker contradicts a claim about it.
-func (l *Live) belies(c Claim) bool {
+func (o Outcome) belies(c Claim) bool {
 	switch c {
 	case ClaimIndependent, ClaimFreshContext, ClaimIsolated:
-		return l.isolation() != IsolationIsolated
+		return o.RealizedIsolation != IsolationIsolated
 	case ClaimParallel, ClaimMultiAgent:
-		return l.parallelism() != ParallelismBounded
+		return o.RealizedParallelism != ParallelismBounded
 	case ClaimPermission, ClaimCapacity, ClaimExecution, ClaimSupport:
 		return false
 	}

@@ -120,23 +120,24 @@ func settle(in Input, seen sighting, before []finding) Result {
 			gate = GateClosed
 		}
 	}
-	denied, notes := denyClaims(in.ClaimsRequested, func(c Claim) bool { return !promotable || in.Live.belies(c) })
+	outcome := Outcome{
+		ExecutionMode:            ModeDispatched,
+		Status:                   &status,
+		ProviderTrustDomain:      in.Request.domain(),
+		CapabilityProbe:          seen.probe,
+		WorkerDispatchCapability: seen.capability,
+		RealizedIsolation:        in.Live.isolation(),
+		ModelSelection:           in.Live.model(),
+		RealizedParallelism:      in.Live.parallelism(),
+		MutationObservation:      mutation,
+		AuthorizationReceipts:    receiptsUsed(in),
+		ReasonCodes:              codesOf(found),
+		CoverageClaim:            coverage,
+	}
+	denied, notes := denyClaims(in.ClaimsRequested, func(c Claim) bool { return !promotable || outcome.belies(c) })
 	return Result{
-		Action: ActionSettle,
-		Outcome: Outcome{
-			ExecutionMode:            ModeDispatched,
-			Status:                   &status,
-			ProviderTrustDomain:      in.Request.domain(),
-			CapabilityProbe:          seen.probe,
-			WorkerDispatchCapability: seen.capability,
-			RealizedIsolation:        in.Live.isolation(),
-			ModelSelection:           in.Live.model(),
-			RealizedParallelism:      in.Live.parallelism(),
-			MutationObservation:      mutation,
-			AuthorizationReceipts:    receiptsUsed(in),
-			ReasonCodes:              codesOf(found),
-			CoverageClaim:            coverage,
-		},
+		Action:           ActionSettle,
+		Outcome:          outcome,
 		ClaimsDenied:     denied,
 		IndependenceGate: gate,
 		ResultPromotable: promotable,

@@ -61,12 +61,14 @@ func (o *Observation) judge(req Request, started string) (MutationVerdict, strin
 	return MutationWithinScope, ""
 }
 
-// shown is a surface in a sentence: quoted, short, and without what looks like a secret.
+// shown is a surface in a sentence: quoted, short, and without what looks like a secret. Cut first, a
+// secret could lose its form and stay.
 func shown(surface string) string {
+	surface = redact(surface)
 	if runes := []rune(surface); len(runes) > 200 {
 		surface = string(runes[:200]) + "…"
 	}
-	return strconv.Quote(redact(surface))
+	return strconv.Quote(surface)
 }
 
 // fault says why an observation proves nothing, or "".

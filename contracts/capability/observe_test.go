@@ -3,6 +3,7 @@
 package capability_test
 
 import (
+	"strings"
 	"testing"
 
 	"countersign/contracts/capability"
@@ -198,4 +199,22 @@ func TestUnauthorisedScopeHoldsNothing(t *testing.T) {
 	r = capability.Evaluate(settled(func(in *capability.Input) { in.Request.MutationScope = "whatever" },
 		changed(capability.Change{Surface: surfaceA, RunOwned: new(true)})))
 	require.Equal(t, capability.MutationViolated, r.Outcome.MutationObservation, "an unknown scope allows nothing")
+}
+
+// TestLongSurfacesHideNoSecret: a sentence shortens a surface, but never to the start of a secret.
+func TestLongSurfacesHideNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []string{"sk-live0123456789", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJsaXZlIn0.sealed", "bearer live5678901234567890x"} {
+		for at := 150; at < 200; at++ {
+			in := settled(func(in *capability.Input) {
+				in.Observation.PostStateSHA256 = digestB
+				in.Observation.ChangedSurfaces = []capability.Change{{Surface: "repo:" + strings.Repeat("a", at) + "/" + secret + ":create", RunOwned: new(true)}}
+			})
+			said := strings.Join(capability.Evaluate(in).Diagnostics, "\n")
+			require.Contains(t, said, "outside of its scope")
+			for n := len(secret); n > 6; n-- {
+				require.NotContains(t, said, secret[:n])
+			}
+		}
+	}
 }

@@ -87,8 +87,8 @@ func (e Eligibility) verdict() (yes, known bool) {
 // picksOne reports whether the selection names exactly one of the eligible ids, on the one basis
 // that counts.
 func (s *Selection) picksOne(eligible []string) bool {
-	if s == nil || s.Basis != SelectionBySchema {
-		return false
+	if s == nil || s.Basis != SelectionBySchema || blank(s.Winner) {
+		return false // a winner that is not named would be any candidate that is not
 	}
 	first := slices.Index(eligible, s.Winner)
 	return first >= 0 && !slices.Contains(eligible[first+1:], s.Winner)

@@ -123,6 +123,17 @@ func TestTwoCandidatesOfOneName(t *testing.T) {
 	})
 }
 
+// A selection that names nobody does not choose the candidate that nobody named.
+func TestNobodyIsNoWinner(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", " ", "\u200b"} {
+		requireSeen(t, "attempted", "unknown", func(in *capability.Input) {
+			in.Discovery.Candidates = []capability.Candidate{candidate("w"), candidate(name)}
+			in.Discovery.Selection = &capability.Selection{Winner: name, Basis: "schema-behaviour"}
+		})
+	}
+}
+
 // Each of the five conditions, alone and against each other one.
 func TestEligibilityConditions(t *testing.T) {
 	t.Parallel()

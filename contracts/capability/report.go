@@ -57,14 +57,21 @@ type Report struct {
 	Capacity        Capacity        `json:"capacity"`
 }
 
+// maxCandidates is how many tools a report may list. Sealed, each takes hundreds of bytes, however few
+// were sent for it.
+const maxCandidates = 1000
+
 // DecodeReport reads a report like Decode reads an input: strict about the document, lenient about
-// values. The error is a *contracts.Error with a path relative to the report, as far as its keys are the
+// values, with at most maxCandidates candidates. The error is a *contracts.Error with a path relative to the report, as far as its keys are the
 // report's own; it never repeats a value, nor a key that somebody else may have chosen.
 func DecodeReport(data []byte) (Report, error) {
 	var r Report
 	_, err := decode(data, reflect.ValueOf(&r).Elem())
 	if fault, ok := errors.AsType[*contracts.Error](err); ok && fault.Path != "" {
 		return r, contracts.Invalid(ownPath(fault.Path), "%s", fault.Detail)
+	}
+	if err == nil && r.Discovery != nil && len(r.Discovery.Candidates) > maxCandidates {
+		return r, contracts.Invalid("$.discovery.candidates", "must have at most %d items", maxCandidates)
 	}
 	return r, err
 }

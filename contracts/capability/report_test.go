@@ -126,6 +126,22 @@ func TestDecodeReport(t *testing.T) {
 	}
 }
 
+// TestReportsAreBounded: a candidate of two bytes takes hundreds once it is sealed.
+func TestReportsAreBounded(t *testing.T) {
+	t.Parallel()
+	listing := func(n int) []byte {
+		return []byte(`{"discovery":{"candidates":[` + strings.TrimSuffix(strings.Repeat("1,", n), ",") + `]}}`)
+	}
+	r, err := capability.DecodeReport(listing(1000))
+	require.NoError(t, err)
+	require.Len(t, r.Discovery.Candidates, 1000)
+	_, err = capability.DecodeReport(listing(1001))
+	fault, ok := errors.AsType[*contracts.Error](err)
+	require.True(t, ok)
+	require.Equal(t, contracts.CodeInvalid, fault.Code)
+	require.Equal(t, "$.discovery.candidates", fault.Path)
+}
+
 func TestWithhold(t *testing.T) {
 	t.Parallel()
 	in := ready()

@@ -77,8 +77,14 @@ func shortfall(r workflow.DispatchRecord) string {
 		return "its result is not promotable"
 	case o.ExecutionMode != capability.ModeDispatched:
 		return "nobody was dispatched"
+	case o.WorkerDispatchCapability != capability.CapabilityAvailable:
+		return "it is not proven that the session offered a worker"
 	case o.Status == nil || *o.Status != capability.StatusSucceeded && *o.Status != capability.StatusDegraded:
 		return "it did not succeed"
+	case (*o.Status == capability.StatusSucceeded) != (len(o.ReasonCodes) == 0):
+		return "its status does not follow from its codes"
+	case !slices.Equal(r.ClaimsDenied, o.Denied()):
+		return "the claims denied are not those that what was seen contradicts"
 	case o.MutationObservation != capability.MutationWithinScope:
 		return "its changes are not proven to be within their scope"
 	case r.IndependenceGate == capability.GateClosed && o.RealizedIsolation != capability.IsolationIsolated:

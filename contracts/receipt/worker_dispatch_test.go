@@ -30,8 +30,10 @@ func boundScene() *scene {
 			InputSHA256:     canonjson.Digest([]byte(a.ExecutionID)),
 			Result: capability.Result{
 				Action: capability.ActionSettle, IndependenceGate: capability.GateClosed, ResultPromotable: true,
+				ClaimsDenied: []capability.Claim{"multi-agent", "parallel"},
 				Outcome: capability.Outcome{
 					ExecutionMode: capability.ModeDispatched, Status: new(capability.StatusDegraded), RealizedIsolation: capability.IsolationIsolated,
+					WorkerDispatchCapability: capability.CapabilityAvailable, RealizedParallelism: capability.ParallelismSerial,
 					MutationObservation: capability.MutationWithinScope, CoverageClaim: capability.CoverageClaimScoped,
 					ReasonCodes: []capability.ReasonCode{capability.ModelOverrideUnknown},
 				},
@@ -66,7 +68,10 @@ func TestBoundReceiptsSayHowTheirWorkersWereCalled(t *testing.T) {
 func TestBoundReceiptsAreJudgedAgain(t *testing.T) {
 	t.Parallel()
 	outcome := func(i int, change func(*capability.Outcome)) func(*scene) {
-		return func(s *scene) { change(&s.settled[i].Outcome) }
+		return func(s *scene) {
+			change(&s.settled[i].Outcome)
+			s.settled[i].ClaimsDenied = s.settled[i].Outcome.Denied()
+		}
 	}
 	for name, change := range map[string]func(*scene){
 		"no dispatch was settled":            func(s *scene) { s.settled = nil },
@@ -90,6 +95,11 @@ func TestBoundReceiptsAreJudgedAgain(t *testing.T) {
 		"the changes are unproven":           outcome(0, func(o *capability.Outcome) { o.MutationObservation = capability.MutationUnproven }),
 		"the verifier changed something":     outcome(1, func(o *capability.Outcome) { o.MutationObservation = capability.MutationViolated }),
 		"a code stands against it":           outcome(0, func(o *capability.Outcome) { o.ReasonCodes = []capability.ReasonCode{capability.WorkerOutputInvalid} }),
+		"no claim is denied":                 func(s *scene) { s.settled[0].ClaimsDenied = nil },
+		"too little is denied":               func(s *scene) { s.settled[0].ClaimsDenied = s.settled[0].ClaimsDenied[:1] },
+		"the status hides a code":            outcome(1, func(o *capability.Outcome) { o.Status = new(capability.StatusSucceeded) }),
+		"the codes are gone":                 outcome(1, func(o *capability.Outcome) { o.ReasonCodes = nil }),
+		"the session offered no worker":      outcome(0, func(o *capability.Outcome) { o.WorkerDispatchCapability = capability.CapabilityUnknown }),
 		"nothing settled":                    func(s *scene) { s.settled[0].Action = capability.ActionFallback },
 		"the contract binds nobody":          func(s *scene) { s.contract.WorkerDispatch = nil },
 		"the contract authorises nobody":     func(s *scene) { s.contract.WorkerDispatch.AuthorizationReceipts = nil },
@@ -107,6 +117,7 @@ func TestBoundReceiptsAreJudgedAgain(t *testing.T) {
 	s := boundScene()
 	s.settled[0].IndependenceGate, s.settled[0].Outcome.RealizedIsolation = capability.GateOpen, capability.IsolationInherited
 	s.settled[0].Outcome.ReasonCodes = []capability.ReasonCode{capability.IsolationDegradedInherited}
+	s.settled[0].ClaimsDenied = s.settled[0].Outcome.Denied()
 	_, err := ed25519Key(t, "a").Accept(s.acceptance(t))
 	requireCode(t, contracts.Code(""), err)
 }

@@ -38,7 +38,7 @@ type ChangeObservation struct {
 	StateObservation `json:",inline"`
 	// ObservedSurfaces are what was watched: every allowed surface, where there are any.
 	ObservedSurfaces []string `json:"observed_surfaces" validate:"max=1000,dive,max=1200,text"`
-	// ChangedSurfaces are all that differ; an empty list says that nothing does.
+	// ChangedSurfaces are all that differ; an empty list says that nothing does, an absent one says nothing.
 	ChangedSurfaces []SurfaceChange `json:"changed_surfaces" validate:"max=2000,dive"`
 }
 

@@ -176,13 +176,16 @@ func observation(scope capability.MutationScope, before *StateObservation, after
 		Source: after.Source, PreStateRef: before.StateRef, PostStateRef: after.StateRef,
 		PreStateSHA256: before.StateSHA256, PostStateSHA256: after.StateSHA256,
 		PreObservedAt: started, PostObservedAt: instant(now),
-		ObservedSurfaces: append([]string{}, after.ObservedSurfaces...), ChangedSurfaces: []capability.Change{},
+		ObservedSurfaces: append([]string{}, after.ObservedSurfaces...),
 	}
 	if before.Source != capability.ObservedByCaller {
 		o.Source = before.Source
 	}
 	if scope == capability.MutationForbidden {
 		o.ObservedSurfaces = append(o.ObservedSurfaces, wholeState)
+	}
+	if after.ChangedSurfaces != nil {
+		o.ChangedSurfaces = []capability.Change{}
 	}
 	for _, c := range after.ChangedSurfaces {
 		if c.RunOwned != nil {

@@ -82,7 +82,7 @@ func dressed(a *workflow.Attempt, e *workflow.Event) {
 			ObservedParallelism: capability.ParallelismSerial, OutputValidation: capability.OutputPassed,
 		}
 		look.StateRef = "2"
-		e.PostObservation = &workflow.ChangeObservation{StateObservation: look, ObservedSurfaces: []string{surface}}
+		e.PostObservation = &workflow.ChangeObservation{StateObservation: look, ObservedSurfaces: []string{surface}, ChangedSurfaces: []workflow.SurfaceChange{}}
 		if a.Purpose == workflow.PurposeWork {
 			e.PostObservation.StateSHA256 = after
 			e.PostObservation.ChangedSurfaces = []workflow.SurfaceChange{{Surface: surface, RunOwned: ptr(true)}}
@@ -305,6 +305,25 @@ func TestFreshnessAtEachStage(t *testing.T) {
 		require.Equal(t, workflow.ReasonWorkerDispatch, p.state.Reason)
 		require.Equal(t, 1, p.state.WorkAttempts)
 	})
+}
+
+// TestAnAbsentListOfChangesSaysNothing: only an empty one says that nothing changed.
+func TestAnAbsentListOfChangesSaysNothing(t *testing.T) {
+	t.Parallel()
+	const body = `{"lease_id":"l","fencing_token":1,"sequence":3,"state":"failed","reason":"r","post_observation":{"source":"caller",
+		"state_ref":"2","state_sha256":"` + before + `","observed_at":"2026-01-01T00:00:00Z","observed_surfaces":["` + surface + `"]`
+	for list, want := range map[string][]capability.ReasonCode{
+		``: {capability.WorkerMutationUnproven}, `,"changed_surfaces":null`: {capability.WorkerMutationUnproven}, `,"changed_surfaces":[]`: {},
+	} {
+		told, err := workflow.DecodeEvent([]byte(body + list + `}}`))
+		require.NoError(t, err)
+		inOrder(t, dispatchFor(far), func(p *play) {
+			p.run()
+			d := p.send(workflow.EventCompleted, func(e *workflow.Event) { e.PostObservation = told.PostObservation })
+			require.Equal(t, want, codesOf(d), list)
+			require.Equal(t, len(want) == 0, p.state.CandidateCommit != "", list)
+		})
+	}
 }
 
 // TestCapacityIsWaitedForInBounds: three reports, or a minute from the first.
