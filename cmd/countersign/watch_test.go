@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,11 +21,12 @@ import (
 )
 
 // offering is a server on which every task has a revision that waits for its node; asked gets a word
-// for each question, as long as somebody listens.
+// for each question about the revision itself, which follows an answer about the task, as long as somebody
+// listens.
 func offering(t *testing.T) (server *httptest.Server, asked <-chan struct{}) {
 	t.Helper()
 	heard := make(chan struct{}, 16)
-	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		data, err := json.Marshal(workflow.Detail{
 			WorkflowID: "w1", TaskID: "t1", Phase: workflow.PhaseOffered, Contract: jsontext.Value(`{}`),
@@ -35,6 +37,9 @@ func offering(t *testing.T) (server *httptest.Server, asked <-chan struct{}) {
 			return
 		}
 		_, _ = w.Write(data)
+		if !strings.HasPrefix(r.URL.Path, "/v1/workflows/") {
+			return
+		}
 		select {
 		case heard <- struct{}{}:
 		default:
@@ -63,8 +68,7 @@ func TestWatchInterrupted(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		server, asked := offering(t)
 		process, wait := start(t, "workflow", "get", "t1", "--watch", "--output", format, "--server", server.URL)
-		<-asked
-		<-asked // the first answer has arrived: a server that was never there is another error
+		<-asked // an answer has arrived: a server that was never there is another error
 		<-asked
 		require.NoError(t, process.Signal(os.Interrupt))
 		status, out, errs := wait()
