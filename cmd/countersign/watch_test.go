@@ -68,7 +68,6 @@ func TestWatchInterrupted(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		server, asked := offering(t)
 		process, wait := start(t, "workflow", "get", "t1", "--watch", "--output", format, "--server", server.URL)
-		<-asked // an answer has arrived: a server that was never there is another error
 		<-asked
 		require.NoError(t, process.Signal(os.Interrupt))
 		status, out, errs := wait()
@@ -87,7 +86,7 @@ func TestWatchLosesTheServer(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		server, asked := offering(t)
 		_, wait := start(t, "workflow", "get", "t1", "--watch", "--patience", "1s", "--output", format, "--server", server.URL)
-		<-asked
+		<-asked // an answer has arrived: a server that was never there is another error
 		server.CloseClientConnections()
 		server.Close()
 		status, out, errs := wait()
