@@ -42,12 +42,7 @@ func (s *Store) AttachFor(ctx context.Context, executionID string, held workflow
 		if err := putBlob(ctx, tx, content); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, `SELECT `+executionColumns+` FROM executions WHERE id = $1 FOR NO KEY UPDATE`, executionID)
-		row, err := one[executionRow](rows, err, notFound("execution"))
-		if err != nil {
-			return err
-		}
-		now, err := clock(ctx, tx)
+		row, now, err := lockExecution(ctx, tx, executionID)
 		if err != nil {
 			return err
 		}

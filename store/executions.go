@@ -72,6 +72,16 @@ func (s *Store) NodeExecution(ctx context.Context, nodeID, executionID string) (
 	}, nil
 }
 
+// lockExecution locks one execution, and reads the clock after it.
+func lockExecution(ctx context.Context, tx pgx.Tx, executionID string) (row executionRow, now time.Time, err error) {
+	rows, err := tx.Query(ctx, `SELECT `+executionColumns+` FROM executions WHERE id = $1 FOR NO KEY UPDATE`, executionID)
+	if row, err = one[executionRow](rows, err, notFound("execution")); err != nil {
+		return row, now, err
+	}
+	now, err = clock(ctx, tx)
+	return row, now, err
+}
+
 // StageEvent keeps an event's body under its digest for the step that will name it.
 func (s *Store) StageEvent(ctx context.Context, digest string, body []byte) error {
 	return s.tx(ctx, func(tx pgx.Tx) error {

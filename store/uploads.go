@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"countersign/contracts/artifact"
 	"countersign/contracts/canonjson"
@@ -47,13 +46,8 @@ func (s *Store) SaveUpload(ctx context.Context, executionID string, held workflo
 				return err
 			}
 		}
-		rows, err := tx.Query(ctx, `SELECT `+executionColumns+` FROM executions WHERE id = $1 FOR NO KEY UPDATE`, executionID)
-		row, err := one[executionRow](rows, err, notFound("execution"))
+		row, now, err := lockExecution(ctx, tx, executionID)
 		if err != nil {
-			return err
-		}
-		var now time.Time
-		if now, err = clock(ctx, tx); err != nil {
 			return err
 		}
 		if err := row.attempt().Uploads(held, now); err != nil {
