@@ -137,10 +137,9 @@ func (c *catalog) profile(agentID, version string, d workflow.AgentDefinition) w
 func (c *catalog) request(task workflow.Task, nodeID string) workflow.CatalogRequest {
 	s := c.Spec(task)
 	r := workflow.CatalogRequest{WriteContext: c.WriteContext(), Spec: workflow.CatalogSpec{
-		TaskID: s.TaskID, ExpectedTaskVersion: s.ExpectedTaskVersion, BridgeID: nodeID, IdempotencyKey: uuid.NewString(), Workspace: s.Workspace,
-		BaseCommit: s.BaseCommit, Branch: s.Branch, Prompt: s.Prompt, Criteria: s.Criteria, DocumentRefs: s.DocumentRefs,
-		Profile: c.profile(c.worker.ID, "1", workerDefinition), Verifier: c.profile(c.verifier.ID, "1", verifierDefinition),
+		Assignment: s.Assignment, Profile: c.profile(c.worker.ID, "1", workerDefinition), Verifier: c.profile(c.verifier.ID, "1", verifierDefinition),
 	}}
+	r.Spec.BridgeID, r.Spec.IdempotencyKey = nodeID, uuid.NewString()
 	r.Spec.Profile.AllowWorkspaceWrites = true
 	return r
 }

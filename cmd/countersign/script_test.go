@@ -186,11 +186,11 @@ func prepare(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	verifier := profile
 	verifier.ProfileID, verifier.AllowWorkspaceWrites = "verifier", false
-	data, err := json.Marshal(workflow.Spec{
+	data, err := json.Marshal(workflow.Spec{Profile: profile, Verifier: verifier, Assignment: workflow.Assignment{
 		TaskID: task.ID, ExpectedTaskVersion: task.Version, BridgeID: node.Node.ID, IdempotencyKey: task.ID,
-		Workspace: repository, BaseCommit: base, Branch: "work/" + task.ID, Prompt: prompt, Profile: profile, Verifier: verifier,
+		Workspace: repository, BaseCommit: base, Branch: "work/" + task.ID, Prompt: prompt,
 		Criteria: []workflow.Criterion{{ID: "done", Description: "It is done.", Method: "Look."}},
-	})
+	}})
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs("spec.json"), data, 0o600))
 	ts.Setenv("TASK", task.ID)

@@ -19,20 +19,9 @@ type CatalogRequest struct {
 
 // CatalogSpec is a Spec whose profiles are named instead of written out.
 type CatalogSpec struct {
-	TaskID              string          `json:"task_id" validate:"required,max=128,text"`
-	ExpectedTaskVersion int             `json:"expected_task_version" validate:"required,min=1"`
-	BridgeID            string          `json:"bridge_id" validate:"required,max=64,text"`
-	IdempotencyKey      string          `json:"idempotency_key" validate:"required,key128"`
-	Workspace           string          `json:"workspace" validate:"required,max=1024,text,abspath"`
-	BaseCommit          string          `json:"base_commit" validate:"required,sha40"`
-	Branch              string          `json:"branch" validate:"required,max=1024,branch"`
-	Prompt              string          `json:"prompt" validate:"notblank,max=32768,text"`
-	Profile             CatalogProfile  `json:"profile"`
-	Verifier            CatalogProfile  `json:"verifier"`
-	Criteria            []Criterion     `json:"criteria" validate:"required,min=1,max=32,unique=ID,dive"`
-	DocumentRefs        []string        `json:"document_refs,omitzero" validate:"max=32,unique,dive,max=1024,text,relpath"`
-	MaxWorkAttempts     *int            `json:"max_work_attempts,omitzero" validate:"omitempty,min=1,max=2"`
-	WorkerDispatch      *WorkerDispatch `json:"worker_dispatch,omitzero"`
+	Assignment `json:",inline"`
+	Profile    CatalogProfile `json:"profile"`
+	Verifier   CatalogProfile `json:"verifier"`
 }
 
 // CatalogProfile pins an agent's version and every document it is made of.
@@ -67,11 +56,7 @@ func (r *CatalogRequest) Check() error {
 
 // Inline is the same dispatch with its profiles written out.
 func (s CatalogSpec) Inline(profile, verifier Profile) Spec {
-	return Spec{
-		TaskID: s.TaskID, ExpectedTaskVersion: s.ExpectedTaskVersion, BridgeID: s.BridgeID, IdempotencyKey: s.IdempotencyKey,
-		Workspace: s.Workspace, BaseCommit: s.BaseCommit, Branch: s.Branch, Prompt: s.Prompt, Profile: profile, Verifier: verifier,
-		Criteria: s.Criteria, DocumentRefs: s.DocumentRefs, MaxWorkAttempts: s.MaxWorkAttempts, WorkerDispatch: s.WorkerDispatch,
-	}
+	return Spec{s.Assignment, profile, verifier}
 }
 
 // SourceReason is why a source was refused; it is the reason of a problem with code source_refused.

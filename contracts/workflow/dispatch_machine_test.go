@@ -460,7 +460,7 @@ func TestADerivedRequestIsStricter(t *testing.T) {
 // TestTheContractWithoutADispatchIsAsItWas, and one with it writes all its defaults.
 func TestTheContractWithoutADispatchIsAsItWas(t *testing.T) {
 	t.Parallel()
-	spec := workflow.Spec{TaskID: "t"}
+	spec := workflow.Spec{Assignment: workflow.Assignment{TaskID: "t"}}
 	plain, err := workflow.Freeze(spec, "p", workflow.ContractTask{}, 1, 90, 900).Bytes()
 	require.NoError(t, err)
 	require.NotContains(t, string(plain), "worker_dispatch")

@@ -22,6 +22,13 @@ type DispatchRequest struct {
 
 // Spec is an inline dispatch: everything that the contract freezes, as the operator wrote it.
 type Spec struct {
+	Assignment `json:",inline"`
+	Profile    Profile `json:"profile"`
+	Verifier   Profile `json:"verifier"`
+}
+
+// Assignment is what a dispatch says besides who works and who verifies.
+type Assignment struct {
 	TaskID              string `json:"task_id" validate:"required,max=128,text"`
 	ExpectedTaskVersion int    `json:"expected_task_version" validate:"required,min=1"`
 	BridgeID            string `json:"bridge_id" validate:"required,max=64,text"`
@@ -32,8 +39,6 @@ type Spec struct {
 	BaseCommit string      `json:"base_commit" validate:"required,sha40"`
 	Branch     string      `json:"branch" validate:"required,max=1024,branch"`
 	Prompt     string      `json:"prompt" validate:"notblank,max=32768,text"`
-	Profile    Profile     `json:"profile"`
-	Verifier   Profile     `json:"verifier"`
 	Criteria   []Criterion `json:"criteria" validate:"required,min=1,max=32,unique=ID,dive"`
 	// DocumentRefs are repository-relative paths, pinned by the base commit.
 	DocumentRefs []string `json:"document_refs,omitzero" validate:"max=32,unique,dive,max=1024,text,relpath"`

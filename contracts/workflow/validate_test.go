@@ -22,11 +22,11 @@ func request() *workflow.DispatchRequest {
 		return workflow.Profile{ProfileID: id, Version: workflow.StringVersion("1"), Runtime: workflow.RuntimeSynthetic, Instructions: "i"}
 	}
 	return &workflow.DispatchRequest{
-		Spec: workflow.Spec{
+		Spec: workflow.Spec{Profile: profile("w"), Verifier: profile("v"), Assignment: workflow.Assignment{
 			TaskID: "t", ExpectedTaskVersion: 1, BridgeID: "b", IdempotencyKey: "k", Workspace: "/w", BaseCommit: strings.Repeat("a1", 20),
-			Branch: "main", Prompt: "p", Profile: profile("w"), Verifier: profile("v"),
+			Branch: "main", Prompt: "p",
 			Criteria: []workflow.Criterion{{ID: "c", Description: "d", Method: "m"}},
-		},
+		}},
 		WriteContext: workflow.WriteContext{Resource: "r", InstanceID: "i", ProjectID: ptr("p")},
 	}
 }

@@ -84,16 +84,15 @@ func (s *Scene) Spec(task workflow.Task) workflow.Spec {
 	}
 	worker := profile("worker")
 	worker.AllowWorkspaceWrites = true
-	return workflow.Spec{
+	return workflow.Spec{Profile: worker, Verifier: profile("verifier"), Assignment: workflow.Assignment{
 		TaskID: task.ID, ExpectedTaskVersion: task.Version, BridgeID: s.Node.ID, IdempotencyKey: uuid.NewString(),
 		Workspace: "/srv/demo", BaseCommit: BaseCommit, Branch: "countersign/demo", Prompt: "Add the greeting.",
-		Profile: worker, Verifier: profile("verifier"),
 		Criteria: []workflow.Criterion{
 			{ID: "builds", Description: "It builds.", Method: "go build ./..."},
 			{ID: "tests", Description: "Its tests pass.", Method: "go test ./..."},
 		},
 		DocumentRefs: []string{"docs/design.md"},
-	}
+	}}
 }
 
 // Dispatch dispatches a spec through the store alone, with the given lease and deadline.

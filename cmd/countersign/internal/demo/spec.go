@@ -55,13 +55,15 @@ func spec(task workflow.Task, nodeID, key, workspace, base string) (workflow.Spe
 		return workflow.Spec{}, err
 	}
 	return workflow.Spec{
-		TaskID: task.ID, ExpectedTaskVersion: task.Version, BridgeID: nodeID, IdempotencyKey: key,
-		Workspace: workspace, BaseCommit: base, Branch: branch, Prompt: prompt,
 		Profile:  profile("demo-worker", "Do what the prompt says.", true),
 		Verifier: profile("demo-verifier", "Judge each criterion by what the candidate holds.", false),
-		Criteria: []workflow.Criterion{
-			{ID: "greets", Description: "greeting.txt says hello.", Method: "Read greeting.txt."},
-			{ID: "spelled", Description: "Every word is spelled right.", Method: "Read greeting.txt."},
+		Assignment: workflow.Assignment{
+			TaskID: task.ID, ExpectedTaskVersion: task.Version, BridgeID: nodeID, IdempotencyKey: key,
+			Workspace: workspace, BaseCommit: base, Branch: branch, Prompt: prompt,
+			Criteria: []workflow.Criterion{
+				{ID: "greets", Description: "greeting.txt says hello.", Method: "Read greeting.txt."},
+				{ID: "spelled", Description: "Every word is spelled right.", Method: "Read greeting.txt."},
+			},
 		},
 	}, nil
 }
