@@ -207,3 +207,16 @@ func TestNodeSweepsOrphans(t *testing.T) {
 	n.start()
 	n.cleared()
 }
+
+// TestNodeSweepsNothingElsewhere: a link in the place of the workspaces is refused, not followed.
+func TestNodeSweepsNothingElsewhere(t *testing.T) {
+	t.Parallel()
+	root, elsewhere := filepath.Join(t.TempDir(), "root"), t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(elsewhere, "precious"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(root, ".sdd"), 0o700))
+	require.NoError(t, os.Symlink(elsewhere, filepath.Join(root, ".sdd", "workspaces")))
+	b, err := bridge.New(bridge.Options{Server: "http://127.0.0.1:1", Token: "t", Root: root, Workspaces: []string{t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	require.ErrorContains(t, b.Run(t.Context()), "something else was put in its place")
+	require.DirExists(t, filepath.Join(elsewhere, "precious"))
+}

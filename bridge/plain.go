@@ -215,11 +215,18 @@ func (j *journal) removePlain(r root) error {
 	return os.RemoveAll(j.Plain)
 }
 
+// errNotOurs says that something of the bridge's own was replaced.
+var errNotOurs = errors.New("something else was put in its place")
+
 // sweepPlains removes workspaces that no attempt of this root will ask for again.
 func (n *Node) sweepPlains() error {
 	all, err := journals(n.root)
 	if err != nil {
 		return err
+	}
+	// An agent of the same user could have put a link in its place; nothing is swept elsewhere.
+	if info, err := os.Lstat(n.root.plains()); err != nil || !info.IsDir() {
+		return fmt.Errorf("the directory of workspaces, %s, is none: %w", n.root.plains(), errors.Join(err, errNotOurs))
 	}
 	entries, err := os.ReadDir(n.root.plains())
 	if err != nil {

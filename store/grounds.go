@@ -32,7 +32,7 @@ type grounds struct {
 	err       error
 }
 
-// find is the newest record with the anchor's content, of the anchor's kind. After a failure nothing more
+// find is the first record with the anchor's content, of the anchor's kind. After a failure nothing more
 // is asked: a report may have a million anchors.
 func (g *grounds) find(a figures.Anchor) (lineage.Found, bool) {
 	if g.err != nil {
@@ -56,7 +56,7 @@ func (g *grounds) record(a figures.Anchor) (lineage.Found, bool, error) {
 			(SELECT p.line FROM lineage p WHERE p.project_id = l.project_id AND p.position = l.position - 1),
 			(SELECT p.entry_hash FROM lineage p WHERE p.project_id = l.project_id AND p.artefact_path = l.artefact_path AND p.position < l.position
 				ORDER BY p.position DESC LIMIT 1)
-		FROM lineage l WHERE l.project_id = $1 AND l.content_hash = $2 AND l.attachment = $3 ORDER BY l.position DESC LIMIT 1`,
+		FROM lineage l WHERE l.project_id = $1 AND l.content_hash = $2 AND l.attachment = $3 ORDER BY l.position LIMIT 1`,
 		g.projectID, a.Ref, a.Kind == figures.AnchorAttachment).
 		Scan(&row.Position, &row.ArtefactPath, &row.EntryHash, &row.Line, &row.Sidecar, &previous, &parent)
 	if errors.Is(err, pgx.ErrNoRows) {
