@@ -22,7 +22,7 @@ func (t *Temporal) Client(tel *telemetry.Telemetry, log *slog.Logger) (activitie
 	o := client.Options{
 		HostPort:  t.TemporalAddress,
 		Namespace: t.TemporalNamespace,
-		Logger:    sdklog.NewStructuredLogger(log.With("part", "temporal")),
+		Logger:    sdklog.NewStructuredLogger(slog.New(temporalLog{log.With("part", "temporal").Handler()})),
 	}
 	if tel != nil {
 		if err := tel.Temporal(&o, log); err != nil {
