@@ -245,6 +245,34 @@ func TestGroundedReport(t *testing.T) {
 	require.Contains(t, string(d.History[len(d.History)-1].Data), "verify is always strict")
 }
 
+// TestTheFirstRecordOfAContentGrounds: of two records of the same bytes the first one counts, as it does
+// offline.
+func TestTheFirstRecordOfAContentGrounds(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	var hash string
+	for range 2 {
+		producing(t, s, dataset)
+		hash = produce(t, s, rows)
+	}
+	require.Len(t, readLineage(t, s, s.Project.ID).lines, 2)
+	producing(t, s, fmt.Sprintf(grounded, ""))
+	h := s.Claim().Run()
+	passes := func() bool {
+		return apitest.Into[workflow.Upload](t, 200, h.Upload(bundle(t, "We moved 1,234 users.", "1,234", "artifact", hash))).Passed()
+	}
+	require.True(t, passes())
+	for position, counts := range map[int]bool{1: true, 2: false} {
+		spoil := func(from, to string) {
+			_, err := s.Pool.Exec(t.Context(), `UPDATE lineage SET sidecar = replace(sidecar, $1, $2) WHERE position = $3`, from, to, position)
+			require.NoError(t, err)
+		}
+		spoil("..", "..A")
+		require.Equal(t, !counts, passes(), position)
+		spoil("..A", "..")
+	}
+}
+
 // TestNoArtifactWithoutALineageKey: a task that no worker could record is not dispatched, others are.
 func TestNoArtifactWithoutALineageKey(t *testing.T) {
 	t.Parallel()

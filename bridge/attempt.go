@@ -190,7 +190,7 @@ func (a *attempt) worked(ctx context.Context, out *outcome) (*workflow.Event, er
 	if changed {
 		result, a.Candidate = sealed, sealed
 	}
-	terminal := a.completed(out, result)
+	terminal := a.committed(out, result)
 	answered(terminal, out)
 	return terminal, nil
 }
@@ -218,7 +218,7 @@ func (a *attempt) judged(ctx context.Context, out *outcome) (*workflow.Event, er
 	if _, err := a.seal(ctx, evidenceRefs, a.plan.BaseCommit, newEvidence(a.plan, out, time.Now())); err != nil {
 		return nil, err
 	}
-	terminal := a.completed(out, a.plan.BaseCommit)
+	terminal := a.committed(out, a.plan.BaseCommit)
 	terminal.Verdict = v
 	return terminal, nil
 }
@@ -233,14 +233,15 @@ func (a *attempt) seal(ctx context.Context, refs, parent string, ev *evidence) (
 	return a.repo.seal(ctx, a.dir, refs+a.ExecutionID, parent, evidencePath(a.ExecutionID), content, message, ev.EndedAt)
 }
 
-func (a *attempt) completed(out *outcome, result string) *workflow.Event {
-	zero, clean, file := 0, true, evidencePath(a.ExecutionID)
-	return &workflow.Event{
-		State:             workflow.EventCompleted,
-		ProviderSessionID: &out.report.Session,
-		ExitCode:          &zero,
-		ResultCommit:      &result,
-		EvidencePath:      &file,
-		CleanWorkspace:    &clean,
-	}
+// committed is the terminal event of a good end whose result is a commit.
+func (a *attempt) committed(out *outcome, result string) *workflow.Event {
+	e, clean := a.completed(out), true
+	e.ResultCommit, e.CleanWorkspace = &result, &clean
+	return e
+}
+
+// completed is what the terminal event of every good end says.
+func (a *attempt) completed(out *outcome) *workflow.Event {
+	zero, file := 0, evidencePath(a.ExecutionID)
+	return &workflow.Event{State: workflow.EventCompleted, ProviderSessionID: &out.report.Session, ExitCode: &zero, EvidencePath: &file}
 }

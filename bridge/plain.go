@@ -132,8 +132,7 @@ func (p *plain) openOutput() (*os.File, error) {
 // server to say: the event goes without a hash.
 func (a *attempt) produced(ctx context.Context, out *outcome) (*workflow.Event, error) {
 	ev := newEvidence(a.plan, out, time.Now())
-	terminal := a.completed(out, "")
-	terminal.ResultCommit, terminal.CleanWorkspace = nil, nil
+	terminal := a.completed(out)
 	switch up, err := a.upload(ctx); {
 	case errors.Is(err, fs.ErrNotExist) || contracts.CodeOf(err) == artifact.CodeRejected:
 		a.log.Warn("no artifact was handed in", "error", err)
@@ -180,8 +179,8 @@ func (a *attempt) judgedPlain(ctx context.Context, out *outcome) (*workflow.Even
 	if err := a.attachEvidence(ctx, ev); err != nil {
 		return nil, err
 	}
-	terminal := a.completed(out, "")
-	terminal.ResultCommit, terminal.CleanWorkspace, terminal.ArtifactHash, terminal.Verdict = nil, nil, &v.CandidateHash, v
+	terminal := a.completed(out)
+	terminal.ArtifactHash, terminal.Verdict = &v.CandidateHash, v
 	return terminal, nil
 }
 

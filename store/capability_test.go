@@ -3,6 +3,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -38,38 +39,28 @@ func newBoundDriver(t *testing.T) *driver {
 	return d
 }
 
+// rewritten puts another body, sound by its own digest, in the place of the one that a column names.
+func rewritten(column, from, to string) string {
+	return fmt.Sprintf(`WITH other AS (INSERT INTO payloads (sha256, body)
+			SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), '%[2]s', '%[3]s')::bytea AS b
+				FROM payloads JOIN dispatch_decisions ON %[1]s = sha256) x RETURNING sha256)
+		UPDATE dispatch_decisions SET %[1]s = (SELECT sha256 FROM other)`, column, from, to)
+}
+
 func TestFsckEvaluatesDecisionsAgain(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]string{
-		"":            `SELECT 1`,
-		"the action":  `UPDATE dispatch_decisions SET action = 'block'`,
-		"the codes":   `UPDATE dispatch_decisions SET reason_codes = '{}'`,
-		"the gate":    `UPDATE dispatch_decisions SET independence_gate = 'closed', result_promotable = true`,
-		"the attempt": `UPDATE dispatch_decisions SET stage = 'settle'`,
-		"the record": `WITH other AS (INSERT INTO payloads (sha256, body)
-				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), 'unproven', 'missing')::bytea AS b
-					FROM payloads JOIN dispatch_decisions ON record_sha256 = sha256) x RETURNING sha256)
-			UPDATE dispatch_decisions SET record_sha256 = (SELECT sha256 FROM other)`,
-		"the purpose": `WITH other AS (INSERT INTO payloads (sha256, body)
-				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), '"purpose":"work"', '"purpose":"verify"')::bytea AS b
-					FROM payloads JOIN dispatch_decisions ON record_sha256 = sha256) x RETURNING sha256)
-			UPDATE dispatch_decisions SET record_sha256 = (SELECT sha256 FROM other)`,
-		"the contract": `WITH other AS (INSERT INTO payloads (sha256, body)
-				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), 'worker-dispatch/v1', 'worker-dispatch/v2')::bytea AS b
-					FROM payloads JOIN dispatch_decisions ON record_sha256 = sha256) x RETURNING sha256)
-			UPDATE dispatch_decisions SET record_sha256 = (SELECT sha256 FROM other)`,
-		"the outcome": `WITH other AS (INSERT INTO payloads (sha256, body)
-				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), 'host-native', 'external')::bytea AS b
-					FROM payloads JOIN dispatch_decisions ON record_sha256 = sha256) x RETURNING sha256)
-			UPDATE dispatch_decisions SET record_sha256 = (SELECT sha256 FROM other)`,
-		"the input": `WITH other AS (INSERT INTO payloads (sha256, body)
-				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), 'host-native', 'external')::bytea AS b
-					FROM payloads JOIN dispatch_decisions ON input_sha256 = sha256) x RETURNING sha256)
-			UPDATE dispatch_decisions SET input_sha256 = (SELECT sha256 FROM other)`,
-		"an input like it": `WITH other AS (INSERT INTO payloads (sha256, body)
-				SELECT encode(sha256(b), 'hex'), b FROM (SELECT replace(convert_from(body, 'UTF8'), '"input_refs":[]', '"input_refs":["x"]')::bytea AS b
-					FROM payloads JOIN dispatch_decisions ON input_sha256 = sha256) x RETURNING sha256)
-			UPDATE dispatch_decisions SET input_sha256 = (SELECT sha256 FROM other)`,
+		"":                 `SELECT 1`,
+		"the action":       `UPDATE dispatch_decisions SET action = 'block'`,
+		"the codes":        `UPDATE dispatch_decisions SET reason_codes = '{}'`,
+		"the gate":         `UPDATE dispatch_decisions SET independence_gate = 'closed', result_promotable = true`,
+		"the attempt":      `UPDATE dispatch_decisions SET stage = 'settle'`,
+		"the record":       rewritten("record_sha256", `unproven`, `missing`),
+		"the purpose":      rewritten("record_sha256", `"purpose":"work"`, `"purpose":"verify"`),
+		"the contract":     rewritten("record_sha256", `worker-dispatch/v1`, `worker-dispatch/v2`),
+		"the outcome":      rewritten("record_sha256", `host-native`, `external`),
+		"the input":        rewritten("input_sha256", `host-native`, `external`),
+		"an input like it": rewritten("input_sha256", `"input_refs":[]`, `"input_refs":["x"]`),
 		"a table": `WITH other AS (INSERT INTO payloads (sha256, body) VALUES (encode(sha256('[]'), 'hex'), '[]') RETURNING sha256)
 			UPDATE dispatch_decisions SET input_sha256 = (SELECT sha256 FROM other)`,
 	} {
