@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -75,4 +76,21 @@ func (c *cancellable) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return c.in.Read(p)
+}
+
+// differing are the paths whose entries differ, sorted.
+func differing(before, after map[string]string) []string {
+	var paths []string
+	for p := range after {
+		if before[p] != after[p] {
+			paths = append(paths, p)
+		}
+	}
+	for p := range before {
+		if _, there := after[p]; !there {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }

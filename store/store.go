@@ -3,9 +3,10 @@
 // Package store is PostgreSQL: migrations, queries, and one method per transaction. It decides
 // identity, authority, uniqueness, replay and expiry, always by the database's clock.
 //
-// Lock order, everywhere: idempotency key or history row, then node, project, member, account, token,
-// agent, source (FOR SHARE), the signing key (FOR SHARE), then task, revision, executions by id, the project's lineage, ledger, outbox. Parents are locked FOR NO KEY
-// UPDATE, for FOR UPDATE deadlocks with the inserts of their children.
+// Lock order, everywhere: the blob, where bytes are handed in; idempotency key or history row, then node,
+// project, member, account, token, agent, source (FOR SHARE), the signing key (FOR SHARE), then task,
+// revision, executions by id, the project's lineage, ledger, outbox. Parents are locked FOR NO KEY UPDATE,
+// for FOR UPDATE deadlocks with the inserts of their children.
 package store
 
 import (
